@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from harness.spec import Experiment
 
-EPSILON = 1e-8  # of the authors' code: two entropies of 0 have the ratio 1
+EPSILON = 1e-8  # the authors' code has this value, so two entropies of 0 have the ratio 1
 
 
 def _own_old_policy(experiment: Experiment, values: Mapping[str, Any]) -> str | None:

@@ -1,4 +1,4 @@
-"""What "GRPO" means in eight frameworks: their defaults at a stated commit, as arms on the common recipe.
+"""Eight frameworks have their own "GRPO": their defaults at a stated commit, as arms on the common recipe.
 
 Only what decides the gradient of a given batch is taken: advantage, clipping, KL term, aggregation. Where our loss
 cannot say it exactly, `DIFFERS` names the difference. `python -m benchmarks.frameworks` compares the gradients.

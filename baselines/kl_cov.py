@@ -33,7 +33,7 @@ def kl_cov(batch: TokenBatch, *, share: Share, coefficient: NonNegative) -> Tens
 
     The loss adds it times |log pi - log pi_old|, the authors' estimate of the KL divergence to the sampling policy. Its
     gradient at the first update of a rollout is that of |0|, which is 0, so the method acts from the second update on.
-    Of tokens with equal covariances, the earlier in row order comes first.
+    Among tokens with equal covariances, the earlier in row order comes first.
 
     Args:
         share: in (0, 1], the paper's k; at least one token is taken. coefficient: >= 0, the paper's beta.

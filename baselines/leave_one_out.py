@@ -29,10 +29,10 @@ def leave_one_out(batch: TokenBatch, *, epsilon: NonNegative) -> Tensor:
         [B, T], 0 on masked positions; groups whose rewards are all equal get 0 exactly.
     """
     rewards, scored, count, _ = scored_groups(batch)
-    others = (count - 1).clamp(min=1)
-    mean = (segment_sum(rewards, batch.groups) - rewards) / others
-    squares = (segment_sum(rewards**2, batch.groups) - rewards**2) / others
-    variance = (squares - mean**2) * others / (others - 1).clamp(min=1)
+    peers = (count - 1).clamp(min=1)
+    mean = (segment_sum(rewards, batch.groups) - rewards) / peers
+    squares = (segment_sum(rewards**2, batch.groups) - rewards**2) / peers
+    variance = (squares - mean**2) * peers / (peers - 1).clamp(min=1)
     std = variance.where(variance > 1e-9 * squares, variance * 0.0).sqrt()  # below: rounding of equal rewards
     scale = (std + epsilon).where(std > 0, std * 0.0 + 1.0)
     learns = rewards_differ(rewards, scored, batch.groups)

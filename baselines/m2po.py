@@ -27,7 +27,9 @@ def m2po(batch: TokenBatch, *, threshold: NonNegative) -> Tensor:
     """
     squares = (batch.need("logp") - batch.need("old_logp")) ** 2
     order = squares[batch.mask].double().sort(stable=True)
-    means = order.values.cumsum(0) / order.values.new_ones(order.values.shape).cumsum(0)  # of the smallest 1, 2, ..., N
+    means = order.values.cumsum(0) / order.values.new_ones(order.values.shape).cumsum(
+        0
+    )  # means of the smallest 1, 2, ..., N
     kept = order.values.new_zeros(means.shape).scatter(0, order.indices, (means <= threshold).to(means.dtype))
     gates = squares * 0.0
     gates[batch.mask] = kept.to(gates.dtype)

@@ -24,7 +24,7 @@ def stare(
 
     Read in the README and the code of hp-luo/STARE at bffb9e7. Variant O1 has negative = 1, variant C2 less than 1.
     The entropy is that of the step's tokens before the update. The code takes it of the whole rollout, so that they
-    differ from a rollout's second update on. Of equal tokens the earlier in row order comes first.
+    differ from a rollout's second update on. Among equal tokens, the earlier in row order comes first.
 
     Args:
         share: of the tokens of each sign, rounded up. target_entropy: nats.

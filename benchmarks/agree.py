@@ -41,7 +41,7 @@ RATES = ROOT / "results" / "ledger" / "rates.csv"
 OWN = ROOT / "results" / "real" / "runs.tar.xz"
 PAGE = ROOT / "results" / "agree.md"
 RUNS = 2000
-SUBSETS = 20  # of the problems of a model
+SUBSETS = 20  # drawn from the problems of a model
 PROBLEMS = (15, 30, 83, 198, 500, 1319)
 SAMPLES = ((1, 1), (1, 4), (4, 4), (1, 64), (16, 16), (16, 64), (64, 64))
 GAPS = (0.05, 0.1, 0.2)
@@ -130,20 +130,20 @@ class Measured:
 
 def measured() -> list[Measured]:
     """Public models (results/ledger/rates.csv), and the untrained model of the study on real weights."""
-    found = []
+    models = []
     rows: list[dict[Any, Any]] = pd.read_csv(RATES).to_dict("records")
     for row in rows:
         pairs = [map(int, pair.split(":")) for pair in row["correct"].split()]
         correct = np.repeat(*np.array([*map(list, pairs)]).T)
         what = f"{row['recipe']}, {row['benchmark']}"
-        found.append(Measured(row["repository"], what, row["samples"], correct, row["benchmark"] == "Countdown"))
+        models.append(Measured(row["repository"], what, row["samples"], correct, row["benchmark"] == "Countdown"))
     with tarfile.open(OWN) as archive:
         (name,) = (n for n in archive.getnames() if "-base-" in n and n.endswith("/two_steps_sampled/verdicts.parquet"))
         table = pd.read_parquet(io.BytesIO(archive.extractfile(name).read()))  # type: ignore[union-attr]
     scored = table.assign(correct=table["verdict"] == "correct").groupby("problem_id")["correct"]
     model = name.split("/")[2].split("-base-")[0]
     what = f"{model} (small scale), a·b ± c"
-    return [*found, Measured("results/real", what, int(scored.size().min()), scored.sum().to_numpy(int), True)]
+    return [*models, Measured("results/real", what, int(scored.size().min()), scored.sum().to_numpy(int), True)]
 
 
 HOSTILE = {
@@ -155,13 +155,13 @@ HOSTILE = {
     "half 0.3, half 1": halves(0.3, 1.0),
     "one of ten at 0.5, else 0": lambda problems, rng: np.where(np.arange(problems) % 10 == 0, 0.5, 0.0),
 }
-MEANS, SPREADS = (0.1, 0.3, 0.5, 0.8), (0.36, 0.5, 0.67)  # of typical rates
+MEANS, SPREADS = (0.1, 0.3, 0.5, 0.8), (0.36, 0.5, 0.67)  # typical rates: their mean, their spread
 
 
 @cache
 def differs(x: int, n: int, y: int, m: int) -> bool:
-    """Whether these counts are called a difference. What is fast is checked first: the typical probability, and that of
-    equal rates, which the largest one is never below."""
+    """Whether these counts are called a difference. Fast checks come first: the typical probability, and the one for
+    equal rates, which is never above the largest one."""
     a, b = Score(x, n), Score(y, m)
     if typical_probability(a, b) > TYPICAL_LEVEL:
         return False
@@ -223,14 +223,14 @@ def spreads() -> Iterator[tuple[str, str, float, float]]:
     From several samples of each problem, or from the standard deviation s of a score of one sample per problem over
     seeds: P s^2 = m (1 - m)(1 - rho). Means of 10 to 90 %.
     """
-    for one in measured():
-        if 0.1 <= one.mean <= 0.9 and one.spread is not None:
-            yield one.source, one.what, one.mean, one.spread
+    for model in measured():
+        if 0.1 <= model.mean <= 0.9 and model.spread is not None:
+            yield model.source, model.what, model.mean, model.spread
     sizes = {"AIME": 30, "AMC": 40, "M": 272}
     base = pd.read_csv(ROOT / "results" / "ledger" / "base_rows.csv")
     seen = set()
-    others: list[dict[Any, Any]] = base[base["by"] == "bethgelab/sober-reasoning"].to_dict("records")
-    for row in others:
+    public_rows: list[dict[Any, Any]] = base[base["by"] == "bethgelab/sober-reasoning"].to_dict("records")
+    for row in public_rows:
         size = next((size for name, size in sizes.items() if row["cell"].upper().startswith(name)), 272)
         if "MATH" in row["cell"].upper().split()[0]:
             size = 500
@@ -255,12 +255,12 @@ def refused() -> Iterator[tuple[float, int, int]]:
     for target in (0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9):
         tried = wrong = 0
         for _, arm in table.groupby(level=[0, 1, 2]):
-            found = [crossing(row.dropna().index, row.dropna(), target) for _, row in arm.iterrows()]
-            if len(found) < 10 or any(np.isinf(one.at) for one in found):
+            crossings = [crossing(row.dropna().index, row.dropna(), target) for _, row in arm.iterrows()]
+            if len(crossings) < 10 or any(np.isinf(run.at) for run in crossings):
                 continue
-            for place, one in enumerate(found):
-                others = found[:place] + found[place + 1 :]
-                wrong += accept(one, others, target).verdict in ("too early", "too late")
+            for place, run in enumerate(crossings):
+                reference = crossings[:place] + crossings[place + 1 :]
+                wrong += accept(run, reference, target).verdict in ("too early", "too late")
                 tried += 1
         yield target, tried, wrong
 
@@ -270,35 +270,35 @@ def typical_rows() -> Iterator[str]:
     for rho in SPREADS:
         for problems in PROBLEMS:
             cells = [[false(typical(m, rho), problems, samples, RUNS) for m in MEANS] for samples in SAMPLES]
-            shown = " | ".join(f"{100 * float(np.mean(of)):.1f}" for of in cells)
+            shown = " | ".join(f"{100 * float(np.mean(rates_of_cell)):.1f}" for rates_of_cell in cells)
             yield f"| typical, spread {rho:g} | {problems:,} | {shown} |"
 
 
-def real_rows(found: Sequence[Measured]) -> Iterator[str]:
+def real_rows(models: Sequence[Measured]) -> Iterator[str]:
     """The rows of false differences with measured rates: all problems, then 30 of them. Those of one made-up task are
     one row, with the largest of each cell."""
-    for _, group in groupby(found, lambda one: one.source if one.made_up else one.what):
+    for _, group in groupby(models, lambda model: model.source if model.made_up else model.what):
         several = list(group)
         what = f"{several[0].source}: " + (
             several[0].what if len(several) == 1 else f"Countdown, {len(several)} models"
         )
-        spreads = [f"{one.spread:.2f}" for one in several]
+        spreads = [f"{model.spread:.2f}" for model in several]
         spread = "–".join(dict.fromkeys((min(spreads), max(spreads))))
         for problems in dict.fromkeys((len(several[0].correct), 30)):
-            worst = [max(one.false(problems, samples, RUNS) for one in several) for samples in SAMPLES]
+            worst = [max(model.false(problems, samples, RUNS) for model in several) for samples in SAMPLES]
             yield f"| {what} | {spread} | {problems:,} | {' | '.join(f'{100 * value:.1f}' for value in worst)} |"
 
 
-def split_rows(found: Sequence[Measured]) -> Iterator[str]:
+def split_rows(models: Sequence[Measured]) -> Iterator[str]:
     """The rows of false differences between two sets of the measured samples."""
-    for one in found:
+    for model in models:
         cells = []
         for samples in SAMPLES:
-            rng = np.random.default_rng([len(one.correct), *samples])
-            enough = sum(samples) <= one.samples
-            problems = len(one.correct)
-            cells.append(f"{100 * called(one.split(samples, rng, RUNS), samples, problems):.1f}" if enough else "–")
-        yield f"| {one.source}: {one.what} | {one.spread:.2f} | {len(one.correct):,} | {' | '.join(cells)} |"
+            rng = np.random.default_rng([len(model.correct), *samples])
+            enough = sum(samples) <= model.samples
+            problems = len(model.correct)
+            cells.append(f"{100 * called(model.split(samples, rng, RUNS), samples, problems):.1f}" if enough else "–")
+        yield f"| {model.source}: {model.what} | {model.spread:.2f} | {len(model.correct):,} | {' | '.join(cells)} |"
 
 
 def document() -> Iterator[str]:
@@ -331,8 +331,8 @@ def document() -> Iterator[str]:
         f"\nAt the assumed spread of {RHO:g} the rule errs in about 1 % of cases, by its construction. At smaller "
         "spreads, such as those of Countdown below, it errs more often, up to the shares of the hostile rows."
     )
-    found = [one for one in measured() if 0.1 <= one.mean <= 0.95]
-    real, made_up = ([one for one in found if one.made_up == kind] for kind in (False, True))
+    models = [model for model in measured() if 0.1 <= model.mean <= 0.95]
+    real, made_up = ([model for model in models if model.made_up == kind] for kind in (False, True))
     yield "\n## False differences with measured rates\n"
     yield (
         f"These models have several samples of each problem ([the counts](ledger/rates.csv), [licences]("
@@ -362,8 +362,8 @@ def document() -> Iterator[str]:
     yield f"| problems | samples | {' | '.join(f'{a} and {b} seeds' for a, b in pairs)} |"
     yield "|---:|---:|---:|---:|---:|"
     for problems, samples in ((30, 16), (500, 4)):
-        found = [false_with_seeds(problems, samples, seeds, 0.019, RUNS // 4) for seeds in pairs]
-        yield f"| {problems} | {samples} | {' | '.join(f'{100 * value:.1f}' for value in found)} |"
+        shares = [false_with_seeds(problems, samples, seeds, 0.019, RUNS // 4) for seeds in pairs]
+        yield f"| {problems} | {samples} | {' | '.join(f'{100 * value:.1f}' for value in shares)} |"
     yield "\n## Power\n"
     yield (
         "Two models differ by the gap in their means. Their rates have a mean of 0.5 and a spread of 0.5. A cell is "
@@ -373,8 +373,8 @@ def document() -> Iterator[str]:
     yield "|---:|---:|" + "---:|" * len(SAMPLES)
     for problems in PROBLEMS:
         for gap in GAPS:
-            found = [power(gap, problems, samples, RUNS // 10) for samples in SAMPLES]
-            yield f"| {problems:,} | {100 * gap:g} | {' | '.join(f'{100 * value:.0f}' for value in found)} |"
+            shares = [power(gap, problems, samples, RUNS // 10) for samples in SAMPLES]
+            yield f"| {problems:,} | {100 * gap:g} | {' | '.join(f'{100 * value:.0f}' for value in shares)} |"
     yield "\n## The spread of public models' rates\n"
     yield (
         f"The typical probability uses {RHO:g}. The table has public models with means from 10 to 90 %. A low spread "

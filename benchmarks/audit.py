@@ -84,19 +84,19 @@ def clean(kind: Kind) -> Kind:
 
 
 def rates(rng: np.random.Generator, problems: int = 200) -> Labels:
-    """Of a model: problems of every difficulty."""
+    """One model's rates: problems of every difficulty."""
     return rng.beta(0.8, 1.0, problems)
 
 
-def solved(rng: np.random.Generator, of: Labels, samples: int = 1) -> Labels:
-    return (rng.random((len(of), samples)) < of[:, None]).astype(float)
+def solved(rng: np.random.Generator, rates_of_problems: Labels, samples: int = 1) -> Labels:
+    return (rng.random((len(rates_of_problems), samples)) < rates_of_problems[:, None]).astype(float)
 
 
 def verdicts(path: Path, labels: Labels, first: int = 0, **columns: Any) -> Path:
     """A table of id and correct; `columns`: of every row, or a list of one value a row."""
     rows = [{"id": first + problem, "correct": int(label)} for problem, row in enumerate(labels) for label in row]
-    values = {name: of if isinstance(of, list) else [of] * len(rows) for name, of in columns.items()}
-    return table(path, [row | {name: of[i] for name, of in values.items()} for i, row in enumerate(rows)])
+    values = {name: value if isinstance(value, list) else [value] * len(rows) for name, value in columns.items()}
+    return table(path, [row | {name: value[i] for name, value in values.items()} for i, row in enumerate(rows)])
 
 
 def table(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
@@ -118,9 +118,10 @@ def responses(
     rows: list[dict[str, Any]] = []
     for problem, samples in enumerate(labels):
         for label in samples:
-            said = problem + 1000 if label else problem + 2000 + len(rows) % 3
+            value = problem + 1000 if label else problem + 2000 + len(rows) % 3
             text = (
-                f"We compute step by step for case {problem}, sample {len(rows)}. " * 3 + f"So it is \\boxed{{{said}}}."
+                f"We compute step by step for case {problem}, sample {len(rows)}. " * 3
+                + f"So it is \\boxed{{{value}}}."
             )
             row = {"problem_id": problem, "answer": str(problem + 1000), "response": text, "expected": bool(label)}
             rows.append(change(len(rows), row) if change else row)
@@ -132,13 +133,13 @@ def checkpoints(
     rng: np.random.Generator, folder: Path, steps: int, seeds: int = 1, problems: int = 200
 ) -> list[Labels]:
     """A table of verdicts in `folder`, of a training that learns until its last steps but two; [seed][step] flat."""
-    of = rates(rng, problems)
+    difficulties = rates(rng, problems)
     every = []
     rows: list[dict[str, Any]] = []
     for seed in range(seeds):
-        own = np.clip(of + 0.03 * rng.standard_normal(), 0, 1)
+        rates_of_seed = np.clip(difficulties + 0.03 * rng.standard_normal(), 0, 1)
         for step in range(steps):
-            labels = solved(rng, np.clip(own * min(1.0, 0.6 + 0.4 * (step + 1) / (steps - 2)), 0, 1))
+            labels = solved(rng, np.clip(rates_of_seed * min(1.0, 0.6 + 0.4 * (step + 1) / (steps - 2)), 0, 1))
             every.append(labels)
             rows += [{"id": i, "correct": int(v), "seed": seed, "step": step} for i, v in enumerate(labels[:, 0])]
     table(folder / "v.csv", rows)
@@ -193,8 +194,8 @@ def the_last_value_of_a_curve(rng: np.random.Generator, folder: Path) -> Plant:
 
 @clean
 def one_named_recipe_of_four(rng: np.random.Generator, folder: Path) -> Plant:
-    of = rates(rng)
-    tables = sorted((solved(rng, of) for _ in range(4)), key=np.mean)
+    difficulties = rates(rng)
+    tables = sorted((solved(rng, difficulties) for _ in range(4)), key=np.mean)
     files = [verdicts(folder / f"{name}.csv", labels) for name, labels in zip("abcd", tables, strict=True)]
     return Plant(files, tables[1].mean(), "", (STANDS,), {"files": "recipes"})
 
@@ -307,8 +308,8 @@ def one_of_two_benchmarks_with_the_same_ids(rng: np.random.Generator, folder: Pa
     parts = [solved(rng, rates(rng, 30)), solved(rng, rates(rng, 170))]
     rows = [
         {"id": i, "correct": int(v), "benchmark": n}
-        for n, of in zip("ab", parts, strict=True)
-        for i, (v,) in enumerate(of)
+        for n, part in zip("ab", parts, strict=True)
+        for i, (v,) in enumerate(part)
     ]
     return Plant([table(folder / "v.csv", rows)], parts[1].mean(), "the benchmark b alone", digits=2)
 
@@ -367,10 +368,10 @@ def missing_problems_as_wrong(rng: np.random.Generator, folder: Path) -> Plant:
 
 @cause
 def rows_pooled_though_problems_are_unequal(rng: np.random.Generator, folder: Path) -> Plant:
-    of = rates(rng, 150)
+    difficulties = rates(rng, 150)
     rows = [
         {"id": i, "correct": int(rng.random() < rate)}
-        for i, rate in enumerate(of)
+        for i, rate in enumerate(difficulties)
         for _ in range(8 if rate > 0.5 else 4)
     ]
     return Plant([table(folder / "v.csv", rows)], np.mean([row["correct"] for row in rows]), "pooled", digits=2)
@@ -399,8 +400,8 @@ def the_gain_over_the_base_model(rng: np.random.Generator, folder: Path) -> Plan
 
 @cause
 def the_hardest_problems_are_missing(rng: np.random.Generator, folder: Path) -> Plant:
-    of = np.sort(rates(rng, 500))[60:]
-    labels = solved(rng, of)
+    difficulties = np.sort(rates(rng, 500))[60:]
+    labels = solved(rng, difficulties)
     path = verdicts(folder / "v.csv", labels)
     return Plant([path], labels.mean(), "440 of 500 problems", options={"problems": 500})
 
@@ -413,8 +414,8 @@ def problems_of_a_known_benchmark_are_missing(rng: np.random.Generator, folder: 
 
 @cause
 def one_seed_of_three_lacks_problems(rng: np.random.Generator, folder: Path) -> Plant:
-    of = rates(rng)
-    tables = [solved(rng, of)[: 100 if seed == 2 else 200] for seed in range(3)]
+    difficulties = rates(rng)
+    tables = [solved(rng, difficulties)[: 100 if seed == 2 else 200] for seed in range(3)]
     files = [verdicts(folder / f"s{seed}.csv", labels) for seed, labels in enumerate(tables)]
     value = np.mean([labels.mean() for labels in tables])
     return Plant(files, value, "200 and 100 of 200 problems", options={"files": "seeds"})
@@ -422,8 +423,8 @@ def one_seed_of_three_lacks_problems(rng: np.random.Generator, folder: Path) -> 
 
 @cause
 def the_last_of_two_checkpoints_lacks_problems(rng: np.random.Generator, folder: Path) -> Plant:
-    of = rates(rng, 500)
-    tables = [solved(rng, of), solved(rng, of)[:440]]
+    difficulties = rates(rng, 500)
+    tables = [solved(rng, difficulties), solved(rng, difficulties)[:440]]
     files = [verdicts(folder / f"step_{step}.csv", labels) for step, labels in zip((100, 200), tables, strict=True)]
     return Plant(files, tables[1].mean(), "440 of 500 problems")
 
@@ -527,8 +528,8 @@ def _printed_largest(values: Sequence[float]) -> tuple[str, tuple[str, ...]]:
 
 @cause
 def best_of_equal_checkpoints(rng: np.random.Generator, folder: Path) -> Plant:
-    of = rates(rng)
-    tables = [solved(rng, of) for _ in range(8)]
+    difficulties = rates(rng)
+    tables = [solved(rng, difficulties) for _ in range(8)]
     files = [verdicts(folder / f"step_{i}.csv", labels) for i, labels in enumerate(tables)]
     values = [labels.mean() for labels in tables]
     return Plant(files, max(values), *_printed_largest(values))
@@ -536,8 +537,8 @@ def best_of_equal_checkpoints(rng: np.random.Generator, folder: Path) -> Plant:
 
 @cause
 def best_of_a_plateau_after_a_rise(rng: np.random.Generator, folder: Path) -> Plant:
-    of = rates(rng, 500)
-    tables = [solved(rng, of * min(1.0, 0.1 + 0.3 * step)) for step in range(9)]  # a plateau of six
+    difficulties = rates(rng, 500)
+    tables = [solved(rng, difficulties * min(1.0, 0.1 + 0.3 * step)) for step in range(9)]  # a plateau of six
     files = [verdicts(folder / f"step_{i}.csv", labels) for i, labels in enumerate(tables)]
     values = [labels.mean() for labels in tables]
     return Plant(files, max(values), *_printed_largest(values))
@@ -563,8 +564,8 @@ def best_of_a_plateau_of_three_seeds(rng: np.random.Generator, folder: Path) -> 
 
 @cause
 def best_of_equal_recipes(rng: np.random.Generator, folder: Path) -> Plant:
-    of = rates(rng)
-    tables = [solved(rng, of) for _ in range(8)]
+    difficulties = rates(rng)
+    tables = [solved(rng, difficulties) for _ in range(8)]
     files = [verdicts(folder / f"recipe_{name}.csv", labels) for name, labels in zip("abcdefgh", tables, strict=True)]
     best = max(range(8), key=lambda i: tables[i].mean())
     return Plant(files, tables[best].mean(), f"recipe_{'abcdefgh'[best]}.csv", (CHOICE,), {"files": "recipes"})
@@ -668,12 +669,12 @@ def one_of_two_levels(rng: np.random.Generator, folder: Path) -> Plant:
 def short_problems_twice_under_other_ids(rng: np.random.Generator, folder: Path) -> Plant:
     labels = solved(rng, rates(rng, 120))
 
-    def asked(i: int, row: dict[str, Any]) -> dict[str, Any]:
+    def with_question(i: int, row: dict[str, Any]) -> dict[str, Any]:
         same = i - 100 if i >= 100 else i  # the last twenty are the first twenty again, with responses of their own
-        said = same + 1000 if row["expected"] else 0
-        return row | {"problem": f"{same} + 1000?", "answer": f"{same + 1000}", "response": f"\\boxed{{{said}}}"}
+        value = same + 1000 if row["expected"] else 0
+        return row | {"problem": f"{same} + 1000?", "answer": f"{same + 1000}", "response": f"\\boxed{{{value}}}"}
 
-    path = responses(folder / "r.jsonl", labels, asked)
+    path = responses(folder / "r.jsonl", labels, with_question)
     return Plant([path], labels.mean(), "have the text of another")
 
 
@@ -707,10 +708,10 @@ def a_number_of_other_files(rng: np.random.Generator, folder: Path) -> Plant:
 
 @dataclass(frozen=True)
 class Found:
-    """Of one kind: how many plants have the right verdict and sentence, and every verdict that there was."""
+    """The count for one kind: how many plants have the right verdict and sentence, and every verdict that there was."""
 
     named: int
-    of: int
+    total: int
     verdicts: Counter[str]
     missed: Sequence[str]
 
@@ -731,22 +732,26 @@ def repeat(kind: Kind, repetitions: int) -> Found:
 
 
 def repeated(name: str) -> Found:
-    """Of the kind with this name."""
+    """The counts for the kind with this name."""
     return repeat({**CAUSES, **CLEAN}[name], REPETITIONS)
 
 
-def page(found: Mapping[str, Found], draws: Sequence[Draw], others: Mapping[str, Foreign]) -> str:
+def page(counts: Mapping[str, Found], draws: Sequence[Draw], foreign_counts: Mapping[str, Foreign]) -> str:
     """The tables, from what was found of each kind, of compositions drawn at random, and of foreign numbers."""
-    rows_of_others = foreign_rows(others)
-    share, interval = explained_share(others)
-    asked, explained = next(map(int, row[2:4]) for row in rows_of_others if row[:2] == ("all", "another model's score"))
-    hard = explained / asked
-    drawn = sum(of.found for of in draws)
+    rows_of_others = foreign_rows(foreign_counts)
+    share, interval = explained_share(foreign_counts)
+    total, explained = next(map(int, row[2:4]) for row in rows_of_others if row[:2] == ("all", "another model's score"))
+    hard = explained / total
+    drawn = sum(draw.is_found for draw in draws)
     tables = []
     for kinds in (CAUSES, CLEAN):
         rows = [
-            (name, f"{of.named} of {of.of}", ", ".join(f"{n} {verdict}" for verdict, n in of.verdicts.most_common()))
-            for name, of in ((name, found[name]) for name in kinds)
+            (
+                name,
+                f"{count.named} of {count.total}",
+                ", ".join(f"{n} {verdict}" for verdict, n in count.verdicts.most_common()),
+            )
+            for name, count in ((name, counts[name]) for name in kinds)
         ]
         tables.append(markdown_table(("planted", "found", "verdicts"), rows))
     return f"""# Planted causes, and what `rlvr audit` says
@@ -761,7 +766,7 @@ largest value happens to be the last one, the right verdict is *stands*.
 The search tries compositions of typed choices (`evals/audit/grammar.py`). Two more tables say how good it is.
 [Compositions drawn at random](#compositions-drawn-at-random) are not in the table below: {drawn} of {len(draws)} are
 found. [Foreign numbers](#foreign-numbers) should not be explained: {share:.1%} of {rows_of_others[-1][2]} are.
-The hardest are scores of another model: {hard:.1%} of {asked} are explained.
+The hardest are scores of another model: {hard:.1%} of {total} are explained.
 
 {tables[0]}
 
@@ -802,14 +807,14 @@ def main() -> None:
     given = parser.parse_args()
     names = [name for name in {**CAUSES, **CLEAN} if given.only in name]
     with ProcessPoolExecutor(WORKERS) as pool:
-        found = {}
-        for name, of in zip(names, pool.map(repeated, names), strict=True):
-            found[name] = of
-            print(f"{name}: {of.named} of {REPETITIONS}", *of.missed, sep="\n", flush=True)
+        counts = {}
+        for name, count in zip(names, pool.map(repeated, names), strict=True):
+            counts[name] = count
+            print(f"{name}: {count.named} of {REPETITIONS}", *count.missed, sep="\n", flush=True)
         if given.write and not given.only:
             draws = list(pool.map(draw, range(DRAWN)))
-            others = dict(zip(KINDS, pool.map(foreign, KINDS), strict=True))
-            write(PAGE, page(found, draws, others))
+            foreign_counts = dict(zip(KINDS, pool.map(foreign, KINDS), strict=True))
+            write(PAGE, page(counts, draws, foreign_counts))
 
 
 if __name__ == "__main__":

@@ -31,9 +31,9 @@ def verdicts(
     """Verdicts of a training that learns, on problems of every difficulty and five levels."""
     rates, levels, tables = rng.beta(0.8, 1.0, problems), rng.integers(1, 6, problems).astype(str), []
     for seed in range(seeds):
-        own = np.clip(rates + 0.03 * rng.standard_normal(), 0, 1)
+        rates_of_seed = np.clip(rates + 0.03 * rng.standard_normal(), 0, 1)
         for step in range(steps):
-            learned = own * min(1.0, 0.6 + 0.4 * (step + 1) / max(steps - 2, 1))
+            learned = rates_of_seed * min(1.0, 0.6 + 0.4 * (step + 1) / max(steps - 2, 1))
             label = (rng.random((problems, samples)) < learned[:, None]).astype(float).ravel()
             problem = np.repeat(np.arange(problems), samples)
             table = pd.DataFrame({"problem_id": problem, "level": levels[problem], "label": label})
@@ -78,7 +78,7 @@ class Draw:
     words: str
     verdict: str
     reading: str
-    found: bool
+    is_found: bool
 
 
 def draw(number: int) -> Draw:
@@ -97,8 +97,8 @@ def draw(number: int) -> Draw:
     result, matches = audit(printed, evidence), search_in(tried, printed, evidence).matches
     composition: Composition = tried.compositions[chosen]
     named = result.reading.startswith(composition.words) or composition.words in str(result)
-    found = composition in matches and named and result.verdict not in UNEXPLAINED
-    return Draw(kind, steps, composition.words, result.in_words, result.reading, found)
+    is_identified = composition in matches and named and result.verdict not in UNEXPLAINED
+    return Draw(kind, steps, composition.words, result.in_words, result.reading, is_identified)
 
 
 SORTS: Mapping[str, int] = {"another model's score": 1, "any number, one digit": 1, "any number, two digits": 2}
@@ -107,7 +107,7 @@ OUTCOMES = ("explained", *UNEXPLAINED)
 
 @dataclass(frozen=True)
 class Foreign:
-    """What the search said of numbers of no relation to some sets of files of one kind.
+    """The verdicts of the search on numbers of no relation to some sets of files of one kind.
 
     Attributes:
         counts: sort of number -> how many are explained, cannot be told, and are not found.
@@ -124,46 +124,54 @@ def foreign(kind: str, files: int = SETS, numbers: int = ANY) -> Foreign:
     rngs = [np.random.default_rng([58, number, *map(ord, kind)]) for number in range(files)]
     sets = [KINDS[kind](rng) for rng in rngs]
     scores = [float(evidence.last["value"].mean()) for evidence in sets]
-    said: list[list[tuple[str, str]]] = []
+    outcomes_of_files: list[list[tuple[str, str]]] = []
     for number, (evidence, rng) in enumerate(zip(sets, rngs, strict=True)):
         tried = tried_of(evidence, Printed("50.0"), None)
-        values = {"another model's score": [score for other, score in enumerate(scores) if other != number]}
+        values = {"another model's score": [score for position, score in enumerate(scores) if position != number]}
         for sort in [*SORTS][1:]:
             values[sort] = (scores[number] + rng.uniform(-NEAR, NEAR, numbers)).tolist()
-        said.append(
+        outcomes_of_files.append(
             [
                 (sort, outcome(tried, Printed(f"{100 * np.clip(value, 0.02, 0.98):.{SORTS[sort]}f}"), evidence))
-                for sort, of in values.items()
-                for value in of
+                for sort, numbers_of_sort in values.items()
+                for value in numbers_of_sort
             ]
         )
-    every = [one for of in said for one in of]
-    counts = {sort: tuple(every.count((sort, of)) for of in OUTCOMES) for sort in SORTS}
-    return Foreign(counts, tuple(float(np.mean([of == "explained" for _, of in one])) for one in said))
+    every = [entry for entries in outcomes_of_files for entry in entries]
+    counts = {sort: tuple(every.count((sort, word)) for word in OUTCOMES) for sort in SORTS}
+    return Foreign(
+        counts,
+        tuple(float(np.mean([word == "explained" for _, word in entries])) for entries in outcomes_of_files),
+    )
 
 
 def outcome(tried: Tried, printed: Printed, evidence: Evidence) -> str:
     """Whether the audit stands by the digits, with or without a choice; else its verdict, which rests on the search."""
-    found = search_in(tried, printed, evidence)
-    return "explained" if found.explained else NOT_FOUND if found.first is None else "cannot tell"
+    match = search_in(tried, printed, evidence)
+    return "explained" if match.explained else NOT_FOUND if match.first is None else "cannot tell"
 
 
 def drawn_rows(draws: Sequence[Draw]) -> list[tuple[str, str, str, str]]:
-    """Of a table: kind of evidence, composition, verdict, whether it was found."""
-    return [(of.kind, of.words, of.verdict, "yes" if of.found else "no") for of in draws]
+    """The rows of a table: kind of evidence, composition, verdict, whether it was found."""
+    return [(case.kind, case.words, case.verdict, "yes" if case.is_found else "no") for case in draws]
 
 
-def foreign_rows(found: Mapping[str, Foreign]) -> list[tuple[str, ...]]:
-    """Of a table: kind, sort of number, how many; explained, cannot tell, not found. The last rows have all kinds."""
-    rows = [(kind, sort, sum(counts), *counts) for kind, of in found.items() for sort, counts in of.counts.items()]
+def foreign_rows(foreign_by_kind: Mapping[str, Foreign]) -> list[tuple[str, ...]]:
+    """The rows of a table: kind, sort of number, how many, explained, cannot tell, not found. The last rows have all
+    kinds."""
+    rows = [
+        (kind, sort, sum(counts), *counts)
+        for kind, counts_of_kind in foreign_by_kind.items()
+        for sort, counts in counts_of_kind.counts.items()
+    ]
     every = [(sort, [row[2:] for row in rows if sort in ("", row[1])]) for sort in (*SORTS, "")]
-    totals = [("all", sort, *np.sum(of, axis=0).tolist()) for sort, of in every]
+    totals = [("all", sort, *np.sum(counts, axis=0).tolist()) for sort, counts in every]
     return [tuple(map(str, row)) for row in (*rows, *totals)]
 
 
-def explained_share(found: Mapping[str, Foreign]) -> tuple[float, Interval]:
+def explained_share(foreign_by_kind: Mapping[str, Foreign]) -> tuple[float, Interval]:
     """The share of all foreign numbers that are explained, with its 95 % interval over the sets of files."""
-    shares = [share for of in found.values() for share in of.explained]
+    shares = [share for counts_of_kind in foreign_by_kind.values() for share in counts_of_kind.explained]
     interval = over_problems(shares)
     assert interval is not None
     return float(np.mean(shares)), interval

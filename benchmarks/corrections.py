@@ -107,14 +107,14 @@ def bias_and_variance(gate: Gate, noise: float, seed: int) -> tuple[float, float
 
 def measured() -> dict[str, list[tuple[float, float]]]:
     """Correction -> (bias, deviation) at each noise, means over the policies."""
-    found = {}
+    errors = {}
     for name, gate in CORRECTIONS.items():
         rows = [[bias_and_variance(gate, noise, seed) for seed in range(POLICIES)] for noise in NOISE]
-        found[name] = [(sum(b for b, _ in row) / POLICIES, sum(v for _, v in row) / POLICIES) for row in rows]
-    return found
+        errors[name] = [(sum(b for b, _ in row) / POLICIES, sum(v for _, v in row) / POLICIES) for row in rows]
+    return errors
 
 
-def draw(found: dict[str, list[tuple[float, float]]], path: Path) -> None:
+def draw(errors: dict[str, list[tuple[float, float]]], path: Path) -> None:
     """Deviation against bias, a line a correction, a point a noise."""
     import matplotlib
 
@@ -123,7 +123,7 @@ def draw(found: dict[str, list[tuple[float, float]]], path: Path) -> None:
     from matplotlib import pyplot
 
     figure, axis = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
-    for name, points in found.items():
+    for name, points in errors.items():
         axis.plot([max(b, 1e-3) for b, _ in points], [v for _, v in points], marker="o", markersize=3, label=name)
     axis.set(xscale="log", yscale="log", xlabel="bias / |exact gradient| (0 is drawn at 0.001)")
     axis.set_ylabel("standard deviation / |exact gradient|")
@@ -131,9 +131,9 @@ def draw(found: dict[str, list[tuple[float, float]]], path: Path) -> None:
     figure.savefig(path, metadata={"Date": None})
 
 
-def page(found: dict[str, list[tuple[float, float]]]) -> str:
+def page(errors: dict[str, list[tuple[float, float]]]) -> str:
     header = ["correction", *(f"noise {noise:g}" for noise in NOISE)]
-    table = markdown_table(header, [[name, *(f"{b:.3f} / {v:.2f}" for b, v in row)] for name, row in found.items()])
+    table = markdown_table(header, [[name, *(f"{b:.3f} / {v:.2f}" for b, v in row)] for name, row in errors.items()])
     return "\n\n".join(
         [
             "# Corrections of the mismatch between trainer and sampler: exact bias and variance",
@@ -151,12 +151,12 @@ def page(found: dict[str, list[tuple[float, float]]]) -> str:
 
 
 def main() -> None:
-    found = measured()
-    text = page(found)
+    errors = measured()
+    text = page(errors)
     print(text)
     if "--write" in sys.argv[1:]:
         write(PAGE, text)
-        draw(found, FIGURE)
+        draw(errors, FIGURE)
 
 
 if __name__ == "__main__":

@@ -19,12 +19,12 @@ from evals.stats.intervals import Interval, estimate, over_problems
 
 Vector = NDArray[np.float64]
 RUNS = 600
-AGAIN = 10_000  # of the worst cells of pass@k and maj@k
-OF_SEEDS = 300  # of the cases with several training seeds
-COMPARISONS = 300  # of methods of unlike spread
+AGAIN = 10_000  # runs for the worst cells of pass@k and maj@k
+OF_SEEDS = 300  # runs for the cases with several training seeds
+COMPARISONS = 300  # runs for methods of unlike spread
 SEEDS = (3, 5, 10)
 SHAPES = ("normal", "two values", "collapse", "exponential")
-DEVIATIONS = (0.0, 0.02, 0.06, 0.15)  # of the training seeds' effects: 0 to 15 points
+DEVIATIONS = (0.0, 0.02, 0.06, 0.15)  # the spread of the training seeds' effects: 0 to 15 points
 # mean rate and s of Beta(rate s, (1 - rate) s): small s, most problems always or never solved; large s, all alike
 DIFFICULTIES = (
     (0.01, 0.3), (0.02, 0.3), (0.05, 0.1), (0.05, 1), (0.1, 0.3), (0.5, 0.3), (0.5, 5), (0.9, 1), (0.98, 1)
@@ -48,11 +48,11 @@ class Case:
 
 
 def case(truth: float, intervals: Iterable[Interval | None]) -> Case:
-    """Of intervals for one true value."""
-    found = [interval for interval in intervals if interval is not None]
-    held = np.array([i.low - 1e-12 <= truth <= i.high + 1e-12 for i in found])
-    rough = np.array([i.rough for i in found])
-    width = float(np.mean([i.high - i.low for i in found]))
+    """The case of these intervals for one true value."""
+    defined = [interval for interval in intervals if interval is not None]
+    held = np.array([i.low - 1e-12 <= truth <= i.high + 1e-12 for i in defined])
+    rough = np.array([i.rough for i in defined])
+    width = float(np.mean([i.high - i.low for i in defined]))
     return Case(float(held.mean()), float(rough.mean()), width, float((~held & ~rough).mean()))
 
 
@@ -277,7 +277,7 @@ def document() -> Iterator[str]:
     yield "|---:|" + "---:|" * len(columns) + "---:|"
     for seeds in SEEDS:
         pairs = [[false_verdicts(seeds, *column, untrained=u) for u in (False, True)] for column in columns]
-        worst_of = [max(of) for of in zip(*pairs, strict=True)]
+        worst_of = [max(pair) for pair in zip(*pairs, strict=True)]
         yield f"| {seeds} | " + " | ".join(f"{100 * a:.1f} ({100 * b:.1f})" for a, b in (*pairs, worst_of)) + " |"
     yield (
         "\n**What no rule can guarantee.** If each training goes up or down with equal probability, all S seeds agree "

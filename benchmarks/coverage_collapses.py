@@ -18,7 +18,7 @@ SEEDS = (3, 5, 10, 20, 40)
 STABLE = 0.01  # deviation of the seeds' effects without a collapse
 COLLAPSES = ((0.1, 0.5), (0.2, 0.3), (0.1, 0.2))  # how often, by how much
 TABLES = 200
-GAINS = (0.05, 0.2, 0.4)  # of a stable method over a stable one
+GAINS = (0.05, 0.2, 0.4)  # how much better one stable method is than another
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def compare(
     """A stable method, minus one that collapses by `drop` with probability `rate` (`both`: the first one does, too) and
     is `gain` better on average; 4 samples a problem."""
     rng = np.random.default_rng([8, seeds, round(100 * rate), round(100 * drop), round(100 * gain), both])
-    found = []
+    outcomes = []
     for _ in range(runs):
         rates = 0.35 + 0.3 * rng.beta(0.45, 0.55, problems)  # far from 0 and 1, so that a drop is a drop
         sides = []
@@ -55,10 +55,10 @@ def compare(
         true = _mean(rates, rate, drop, both, 0.0) - _mean(rates, rate, drop, True, gain)
         resolved = not interval.low <= 0 <= interval.high
         means = [side.mean(axis=1) for side in (a, b)]
-        largest = max(float(of.var(ddof=1)) for of in means)
+        largest = max(float(method_means.var(ddof=1)) for method_means in means)
         reach = t_quantile(0.975, seeds - 1) * np.sqrt(2 * largest / seeds)
         undone = undoing((float(a.mean()), float(b.mean())), (seeds, seeds), "avg") is not None
-        found.append(
+        outcomes.append(
             (
                 interval.low <= true <= interval.high,
                 resolved,
@@ -67,7 +67,7 @@ def compare(
                 resolved and undone,
             )
         )
-    return Rules(*np.mean(found, axis=0).tolist())
+    return Rules(*np.mean(outcomes, axis=0).tolist())
 
 
 def _mean(rates: Vector, rate: float, drop: float, collapses: bool, gain: float) -> float:
@@ -84,28 +84,32 @@ class Tables:
 
     false: float
     false_whole: float
-    found: float
-    found_whole: float
+    power: float
+    power_whole: float
 
 
 def tables(seeds: int, arms: int = 5, benchmarks: int = 6, gain: float = 0.06, runs: int = TABLES) -> Tables:
     """Tables of `arms` minus one reference on each benchmark, with Holm over an arm's benchmarks or over the table.
 
-    false: all arms are equal. found: the first arm is `gain` better on all benchmarks.
+    false: all arms are equal. power: the first arm is `gain` better on all benchmarks.
     """
     rng = np.random.default_rng([9, seeds, arms, benchmarks])
     counts = np.zeros(4)
     for _ in range(runs):
         rates = 0.2 + 0.5 * rng.beta(0.45, 0.55, (benchmarks, 30))
         effects = 0.02 * rng.standard_normal((arms + 1, seeds, 1))
-        chances = [[np.clip(of + effect, 0, 1) for of in rates] for effect in effects]
-        *measured, reference = [[rng.binomial(8, of) / 8 for of in row] for row in chances]
-        lifted = [rng.binomial(8, np.clip(of + effects[0] + gain, 0, 1)) / 8 for of in rates]
+        chances = [[np.clip(rates_of_benchmark + effect, 0, 1) for rates_of_benchmark in rates] for effect in effects]
+        *measured, reference = [
+            [rng.binomial(8, rates_of_benchmark) / 8 for rates_of_benchmark in row] for row in chances
+        ]
+        lifted = [
+            rng.binomial(8, np.clip(rates_of_benchmark + effects[0] + gain, 0, 1)) / 8 for rates_of_benchmark in rates
+        ]
         estimates = [[estimated([p])[0] for p in zip(row, reference, strict=True)] for row in measured]
         better = [paired(*pair).p_value for pair in zip(lifted, reference, strict=True)]
         counts += (
             any(some_verdict(row) for row in estimates),
-            some_verdict([of for row in estimates for of in row]),
+            some_verdict([estimate for row in estimates for estimate in row]),
             np.mean(_resolved(holm(better))),
             np.mean(_resolved(holm(better, family=arms * benchmarks))),  # the other arms' p-values count as 1
         )
@@ -115,8 +119,8 @@ def tables(seeds: int, arms: int = 5, benchmarks: int = 6, gain: float = 0.06, r
 def some_verdict(estimates: Sequence[Estimate]) -> bool:
     """Whether Holm's correction leaves some verdict: the least p-value of m is at most 0.05 / m, so that an interval at
     the level 1 - 0.05 / m excludes zero."""
-    found = [of.interval(1 - 0.05 / len(estimates)) for of in estimates]
-    return any(i is not None and not i.low <= 0 <= i.high for i in found)
+    intervals = [estimate.interval(1 - 0.05 / len(estimates)) for estimate in estimates]
+    return any(i is not None and not i.low <= 0 <= i.high for i in intervals)
 
 
 def _resolved(p_values: Sequence[float | None]) -> list[bool]:
@@ -145,18 +149,19 @@ def lines(runs: int) -> Iterator[str]:
     for (rate, drop), seeds, both in product(COLLAPSES, SEEDS, (False, True)):
         if both and seeds not in (3, 10):
             continue
-        of = compare(seeds, rate, drop, both=both, runs=runs)
-        worst = max(worst, of.needs_none)
+        rules = compare(seeds, rate, drop, both=both, runs=runs)
+        worst = max(worst, rules.needs_none)
         name = f"{100 * rate:g} %, by {100 * drop:g} points{', and so does A' * both}"
-        shares = (of.covered, of.welch, of.widest, of.needs_none, of.without)
+        shares = (rules.covered, rules.welch, rules.widest, rules.needs_none, rules.without)
         yield f"| {name} | {seeds} | {100 * (1 - rate) ** seeds:.0f} | {_percents(shares)} |"
     yield f"\nIn the column *needs no assumption*, the worst row has {100 * worst:.1f} %.\n"
     yield "Two stable methods, of which B is better: these verdicts are true.\n"
     yield f"| B is better by | seeds | {' | '.join(names[1:])} |"
     yield "|---|---:|---:|---:|---:|---:|"
     for gain, seeds in product(GAINS, SEEDS[:4]):
-        of = compare(seeds, 0.0, 0.0, gain, runs=max(50, runs // 4))
-        yield f"| {100 * gain:g} points | {seeds} | {_percents((of.welch, of.widest, of.needs_none, of.without))} |"
+        rules = compare(seeds, 0.0, 0.0, gain, runs=max(50, runs // 4))
+        shares = (rules.welch, rules.widest, rules.needs_none, rules.without)
+        yield f"| {100 * gain:g} points | {seeds} | {_percents(shares)} |"
     yield (
         "\n**What no rule can have.** Seeds that show no collapse look the same whether the method never "
         "collapses or has not done so yet. Let a rule resolve a difference d between stable methods with "
@@ -178,7 +183,7 @@ def lines(runs: int) -> Iterator[str]:
     yield "|---:|---:|---:|---:|---:|"
     for seeds in (3, 5, 10):
         of_tables = tables(seeds, runs=TABLES)
-        shares = (of_tables.false, of_tables.false_whole, of_tables.found, of_tables.found_whole)
+        shares = (of_tables.false, of_tables.false_whole, of_tables.power, of_tables.power_whole)
         yield f"| {seeds} | {_percents(shares, '.1f')} |"
     yield (
         "\nTables keep Holm per arm. A verdict is then the verdict of `rlvr compare`, and does not depend on the "

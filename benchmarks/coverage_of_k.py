@@ -20,14 +20,14 @@ Array = NDArray[np.float64]
 Rates = Callable[[np.random.Generator, tuple[int, ...]], Array]
 PROBLEMS = (15, 30, 48, 100, 200, 500)
 SIZES = {"pass": ((8, 4), (16, 8), (64, 16), (256, 64)), "maj": ((8, 4), (16, 8), (64, 16)), "avg": ((8, 1), (64, 1))}
-NEVER = 0.005  # of the intervals of a shape may miss the truth without a mark where it is always marked
-KINDS = {  # of the second model: what is said of it
+NEVER = 0.005  # the share of a shape's intervals that may miss the truth without a mark where it is always marked
+KINDS = {  # kind of the second model -> its description
     "": "",
     "same": ", equal",
     "other": ", a third other",
     "lift": ", odds doubled",
 }
-RIVALS = (0.7, 0.3)  # of the incorrect responses: two answers, so that votes can split
+RIVALS = (0.7, 0.3)  # shares of the incorrect responses: two answers, so that votes can split
 
 
 def ends(values: Array, *, difference: bool = False) -> tuple[Array, Array, NDArray[np.bool_]]:
@@ -78,7 +78,7 @@ def _effective(weights: Array) -> Array:
 
 def shapes() -> Mapping[str, Rates]:
     """Rates of problems: a share of hard ones among easy ones, few solvable ones, and Beta distributions."""
-    found: dict[str, Rates] = {}
+    rates_by_name: dict[str, Rates] = {}
     for share in (0.003, 0.01, 0.03, 0.1):
         for name, easy, hard in (
             ("hard, of many rates", lambda r, n: r.beta(9, 1, n), lambda r, n: r.beta(0.5, 20, n)),
@@ -90,14 +90,14 @@ def shapes() -> Mapping[str, Rates]:
             ("never solved", lambda r, n: np.clip(r.normal(0.6, 0.15, n), 0.2, 1), lambda r, n: np.zeros(n)),
             ("solved once in 50, the others half", lambda r, n: np.full(n, 0.5), lambda r, n: np.full(n, 0.02)),
         ):
-            found[f"{100 * share:g} % {name}"] = _mixed(share, easy, hard)
+            rates_by_name[f"{100 * share:g} % {name}"] = _mixed(share, easy, hard)
     for share in (0.01, 0.03):
-        found[f"{100 * share:g} % solvable"] = _mixed(
+        rates_by_name[f"{100 * share:g} % solvable"] = _mixed(
             share, lambda r, n: np.full(n, 0.001), lambda r, n: np.full(n, 0.9)
         )
     for rate, s in ((0.01, 0.3), (0.05, 1), (0.1, 0.3), (0.5, 0.3), (0.5, 5), (0.9, 1), (0.98, 1)):
-        found[f"Beta, mean {100 * rate:g} %, s = {s:g}"] = of_beta(rate, s)
-    return found
+        rates_by_name[f"Beta, mean {100 * rate:g} %, s = {s:g}"] = of_beta(rate, s)
+    return rates_by_name
 
 
 def _mixed(share: float, easy: Rates, hard: Rates) -> Rates:
@@ -120,8 +120,8 @@ def measured(metric: str, rates: Array, n: int, k: int, rng: np.random.Generator
 
 
 @cache
-def _majority(n: int, correct: int, one: int, other: int, k: int) -> float:
-    return maj_of_votes(n, correct, tuple(sorted((one, other))), k)
+def _majority(n: int, correct: int, first_votes: int, second_votes: int, k: int) -> float:
+    return maj_of_votes(n, correct, tuple(sorted((first_votes, second_votes))), k)
 
 
 def _chances(rates: Array) -> Array:
@@ -148,8 +148,8 @@ def second(kind: str, first: Array, rates: Rates, rng: np.random.Generator) -> A
 
 @dataclass(frozen=True)
 class Cell:
-    """Of the intervals of one shape of problems, as shares: those that hold the truth, those with a mark, those that
-    miss it without one; and their mean width."""
+    """The intervals of one shape of problems, as shares: those that hold the truth, those with a mark, those that miss
+    it without one, and their mean width."""
 
     shape: str
     covered: float
@@ -183,10 +183,10 @@ class Size:
             many = rates(rng, (200_000,))
             true = truth(self.metric, many, self.k, rng)
             true -= truth(self.metric, second(kind, many, rates, rng), self.k, rng) if kind else 0.0
-        of = rates(rng, (runs, self.problems))
-        values = measured(self.metric, of, self.n, self.k, rng)
+        problem_rates = rates(rng, (runs, self.problems))
+        values = measured(self.metric, problem_rates, self.n, self.k, rng)
         if kind:
-            values = values - measured(self.metric, second(kind, of, rates, rng), self.n, self.k, rng)
+            values = values - measured(self.metric, second(kind, problem_rates, rates, rng), self.n, self.k, rng)
         low, high, marked = ends(values, difference=bool(kind))
         wrong = (true < low - TINY) | (true > high + TINY)
         shares = (1 - wrong.mean(), marked.mean(), (wrong & ~marked).mean(), (high - low).mean())
@@ -242,7 +242,12 @@ def scores(runs: int, again: int) -> Iterator[str]:
         "answers.\n\n"
         f"{_columns(runs, again)}\n"
     )
-    sizes = [Size(metric, problems, n, k) for metric, of in SIZES.items() for problems in PROBLEMS for n, k in of]
+    sizes = [
+        Size(metric, problems, n, k)
+        for metric, sizes_of_metric in SIZES.items()
+        for problems in PROBLEMS
+        for n, k in sizes_of_metric
+    ]
     yield from _table(sizes, runs, again)
 
 
@@ -286,20 +291,21 @@ def _table(sizes: Sequence[Size], runs: int, again: int) -> Iterator[str]:
     least: list[tuple[float, str]] = []
     worst: list[tuple[float, str]] = []
     for size in sizes:
-        of = row(size, runs, again)
+        result = row(size, runs, again)
         k = "" if size.metric == "avg" else str(size.k)
         named = f"{size.metric}, {size.problems} problems, n = {size.n}"
-        worst.append((of.worst.unwarned, f"{named}, {of.worst.shape}"))
-        if of.unmarked:
-            least.append((of.unmarked.covered, f"{named}, {of.unmarked.shape}"))
-        unmarked = f"{100 * of.unmarked.covered:.1f} | {of.unmarked.shape}" if of.unmarked else " | "
+        worst.append((result.worst.unwarned, f"{named}, {result.worst.shape}"))
+        if result.unmarked:
+            least.append((result.unmarked.covered, f"{named}, {result.unmarked.shape}"))
+        unmarked = f"{100 * result.unmarked.covered:.1f} | {result.unmarked.shape}" if result.unmarked else " | "
         yield (
-            f"| {size.metric} | {size.problems} | {size.n} | {k} | {100 * of.least.covered:.1f} | {of.least.shape} | "
-            f"{unmarked} | {100 * of.worst.unwarned:.1f} | {of.worst.shape} | {100 * of.mean:.1f} | "
-            f"{100 * of.marked:.0f} % | {100 * of.width:.1f} |"
+            f"| {size.metric} | {size.problems} | {size.n} | {k} | "
+            f"{100 * result.least.covered:.1f} | {result.least.shape} | "
+            f"{unmarked} | {100 * result.worst.unwarned:.1f} | {result.worst.shape} | {100 * result.mean:.1f} | "
+            f"{100 * result.marked:.0f} % | {100 * result.width:.1f} |"
         )
     (share, where), (wrong, place) = min(least), max(worst)
-    sd, sd_wrong = (100 * (of * (1 - of) / again) ** 0.5 for of in (share, wrong))
+    sd, sd_wrong = (100 * (rate * (1 - rate) / again) ** 0.5 for rate in (share, wrong))
     yield (
         f"\nThe worst cells. ± is the standard error of {again:,} simulations.\n\n"
         f"- Among the shapes that are not always marked, the lowest coverage is {100 * share:.1f} ± {sd:.1f} % "

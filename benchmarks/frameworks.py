@@ -22,7 +22,7 @@ from harness.spec import Experiment
 from harness.step.batch import TokenBatch
 
 PROMPTS, GROUP, LENGTH = 16, 8, 64
-POLICY_NOISE, REFERENCE_NOISE = 0.01, 0.02  # of each weight matrix's own deviation
+POLICY_NOISE, REFERENCE_NOISE = 0.01, 0.02  # relative to each weight matrix's own deviation
 PAGE = ROOT / "results" / "frameworks.md"
 
 
@@ -92,7 +92,7 @@ def sampled() -> tuple[Any, Tensor, Tensor, TokenBatch]:
 
 
 def gradient(e: Experiment, policy: Any, ids: Tensor, attention: Tensor, batch: TokenBatch) -> Tensor:
-    """Of the experiment's loss on the batch, all weights in one vector, float64."""
+    """The gradient of the experiment's loss on the batch, all weights in one vector, float64."""
     applied = apply_method(e, batch, 0.0)
     logp = log_probabilities(policy, ids, attention).masked_fill(~batch.mask, 0.0)
     loss = micro_batch_loss(

@@ -88,7 +88,7 @@ SETS = {  # name -> (how it was used, its first scoring)
     "fifth": (HELD_OUT, First(90.12, 82.84, "298b1c5, 2026-11-23")),
     "sixth": (HELD_OUT, First(85.00, 74.25, "f273d1b, 2026-11-23")),
 }
-MATH_VERIFY_S = 45  # of the clock a side; its default of 5 s is over early on a busy machine
+MATH_VERIFY_S = 45  # seconds of the clock per side, because its default of 5 s is over early on a busy machine
 TIMED = 300  # pairs of a class
 SHOWN = 100  # characters of a text on the page
 
@@ -96,13 +96,13 @@ SHOWN = 100  # characters of a text on the page
 class Pair(NamedTuple):
     """A gold, an answer and their label. `gold` and `answer` are None where the texts are not at hand."""
 
-    digest: str  # of its texts, as `digest` has it; with a ~ in front as `joined_digest` has it
+    digest: str  # the hash of its texts by `digest`, or with a ~ in front by `joined_digest`
     set: str
     label: bool
     kind: str  # answer | string (as a test has it) | response (a model's, from which the answer is extracted)
     tier: str  # A: labelled by a person or a test's author; B: by an exact rule; C: loosely
     about: str  # value, or what else the label depends on
-    policy: str  # of extraction, of responses: boxed_last; form, form_tags: as `policy` reads it
+    policy: str  # how answers are extracted. Responses: boxed_last. form, form_tags: see `policy`.
     finish_reason: str | None
     source: str  # repository:path
     reason: str  # why the grader and the label disagreed, as read by hand
@@ -133,22 +133,22 @@ def main() -> int:
     pairs = [pair for pair in (*ours, *labelled_pairs()) if pair.set in given.sets]
     pairs = with_texts(pairs, given.texts)
     at_hand = [pair for pair in pairs if pair.gold is not None]
-    mine, theirs = grade(at_hand), math_verify(at_hand, given.kept)
-    plot = agreement(at_hand, mine, theirs)
+    our_verdicts, mv_verdicts = grade(at_hand), math_verify(at_hand, given.kept)
+    plot = agreement(at_hand, our_verdicts, mv_verdicts)
     text = "\n".join(
         [
             "# How often the grader agrees with others' labels\n",
-            answer(at_hand, mine, theirs),
+            answer(at_hand, our_verdicts, mv_verdicts),
             f"![{plot.title}]({plot.name}.svg)\n",
             f"{plot.caption}\n",
             f"{heading} math-verify {version('math-verify')}. The data card is `benchmarks/grader_pairs.md`.\n",
-            accuracy(at_hand, mine, theirs),
-            families(at_hand, mine, theirs),
-            wrong_accepts(at_hand, mine),
+            accuracy(at_hand, our_verdicts, mv_verdicts),
+            families(at_hand, our_verdicts, mv_verdicts),
+            wrong_accepts(at_hand, our_verdicts),
             speed(at_hand),
             sets(pairs, at_hand),
             rules(at_hand),
-            disagreements(at_hand, mine, theirs),
+            disagreements(at_hand, our_verdicts, mv_verdicts),
         ]
     )
     print(text)
@@ -163,7 +163,7 @@ def digest(gold: str, answer: str) -> str:
 
 
 def joined_digest(gold: str, answer: str) -> str:
-    """Of rows whose texts were not at hand when the separator came in: two pairs may share it."""
+    """The hash for rows whose texts were not at hand when the separator came in: two pairs may share it."""
     return "~" + hashlib.sha256(f"{gold}{answer}".encode()).hexdigest()[:16]
 
 
@@ -214,8 +214,8 @@ def with_texts(pairs: Sequence[Pair], folders: Sequence[Path]) -> list[Pair]:
     for source, digests in by_source.items():
         repository, _, name = source.partition(":")
         for folder in folders:
-            if found := committed_file(folder / repository.replace("/", "+") / "repo", name):
-                texts |= matching(candidates(name, found), digests)
+            if content := committed_file(folder / repository.replace("/", "+") / "repo", name):
+                texts |= matching(candidates(name, content), digests)
     return [p._replace(gold=texts[p.digest][0], answer=texts[p.digest][1]) if p.digest in texts else p for p in pairs]
 
 
@@ -261,7 +261,7 @@ def candidates(path: str, text: str) -> Iterator[tuple[list[str], list[str]]]:
     elif path.endswith(".py"):
         records = [[*constants(ast.parse(text))]]
     else:
-        records = [[re.sub(r"\\(.)", r"\1", found[1] or found[2] or "") for found in QUOTED.finditer(text)]]
+        records = [[re.sub(r"\\(.)", r"\1", match[1] or match[2] or "") for match in QUOTED.finditer(text)]]
     for record in records:
         ends = [
             entry.rpartition(mark)[2].strip()
@@ -329,7 +329,7 @@ def grade(pairs: Sequence[Pair]) -> list[bool | None]:
     policies = [policy(pair) for pair in pairs]
     grader = Grader()
     for name in dict.fromkeys(policies):
-        rows = [i for i, other in enumerate(policies) if other == name]
+        rows = [i for i, policy_of_pair in enumerate(policies) if policy_of_pair == name]
         if name is None:
             grades = grader.grade_answers([pairs[i].texts for i in rows])
         else:
@@ -349,12 +349,12 @@ def math_verify(pairs: Sequence[Pair], kept: Path | None = None) -> list[bool]:
     rows = [(pair.kind, *pair.texts) for pair in pairs]
     keys = [f"{about} {kind} {digest(gold, answer)}" for kind, gold, answer in rows]
     known = dict(map(json.loads, kept.read_text("utf-8").splitlines())) if kept and kept.exists() else {}
-    asked = {key: row for key, row in zip(keys, rows, strict=True) if key not in known}
-    print(f"math-verify: {len(set(keys)) - len(asked)} verdicts kept, {len(asked)} to come", file=sys.stderr)
+    unknown = {key: row for key, row in zip(keys, rows, strict=True) if key not in known}
+    print(f"math-verify: {len(set(keys)) - len(unknown)} verdicts kept, {len(unknown)} to come", file=sys.stderr)
     with ExitStack() as stack:
         processes = stack.enter_context(ProcessPoolExecutor(os.cpu_count()))
         file = stack.enter_context(kept.open("a", encoding="utf-8")) if kept else None
-        for key, verdict in zip(asked, processes.map(_accepted, asked.values(), chunksize=20), strict=True):
+        for key, verdict in zip(unknown, processes.map(_accepted, unknown.values(), chunksize=20), strict=True):
             known[key] = verdict
             if file:
                 print(json.dumps([key, verdict]), file=file, flush=True)
@@ -373,17 +373,18 @@ def _accepted(row: tuple[str, str, str]) -> bool:
     return bool(verify(*(parse(side, parsing_timeout=MATH_VERIFY_S) for side in sides), timeout_seconds=MATH_VERIFY_S))
 
 
-def _percents(found: First) -> tuple[str, str]:
-    return f"{found.ours:.1f}", f"{found.math_verify:.1f}"
+def _percents(rates: First) -> tuple[str, str]:
+    return f"{rates.ours:.1f}", f"{rates.math_verify:.1f}"
 
 
-def answer(pairs: Sequence[Pair], mine: Sequence[bool | None], theirs: Sequence[bool | None]) -> str:
-    """What the page says, over all pairs of others at hand."""
-    labels, ours, others = zip(
-        *((p.label, *both) for p, *both in zip(pairs, mine, theirs, strict=True) if p.set not in OWN), strict=True
+def answer(pairs: Sequence[Pair], our_verdicts: Sequence[bool | None], mv_verdicts: Sequence[bool | None]) -> str:
+    """The page's answer, over all pairs of others at hand."""
+    labels, our_labels, mv_labels = zip(
+        *((p.label, *both) for p, *both in zip(pairs, our_verdicts, mv_verdicts, strict=True) if p.set not in OWN),
+        strict=True,
     )
-    (right, accepts, rejects), (their_right, *their_errors) = errors(labels, ours), errors(labels, others)
-    first = [found for name, (_, found) in SETS.items() if found and name not in OWN]
+    (right, accepts, rejects), (their_right, *their_errors) = errors(labels, our_labels), errors(labels, mv_labels)
+    first = [published for name, (_, published) in SETS.items() if published and name not in OWN]
     ends = [(min(shares), max(shares)) for shares in zip(*((f.ours, f.math_verify) for f in first), strict=True)]
     fresh = sum(p.set == "fresh" for p in pairs)
     at_first = [
@@ -404,16 +405,16 @@ def answer(pairs: Sequence[Pair], mine: Sequence[bool | None], theirs: Sequence[
 
 def by_set(pairs: Sequence[Pair]) -> dict[str, list[int]]:
     """Set -> its pairs; where only some of its labels are about the value, these alone once more."""
-    found: dict[str, list[int]] = {}
+    indices_by_set: dict[str, list[int]] = {}
     for name in SETS:
         chosen = [i for i, pair in enumerate(pairs) if pair.set == name]
         about_value = [i for i in chosen if pairs[i].about == "value"]
-        found |= {name: chosen} if chosen else {}
-        found |= {f"{name}, labels about value": about_value} if 0 < len(about_value) < len(chosen) else {}
-    return found
+        indices_by_set |= {name: chosen} if chosen else {}
+        indices_by_set |= {f"{name}, labels about value": about_value} if 0 < len(about_value) < len(chosen) else {}
+    return indices_by_set
 
 
-def agreement(pairs: Sequence[Pair], mine: Sequence[bool | None], theirs: Sequence[bool | None]) -> Plot:
+def agreement(pairs: Sequence[Pair], our_verdicts: Sequence[bool | None], mv_verdicts: Sequence[bool | None]) -> Plot:
     """The shares of labels that each grader agrees with, by set of others' pairs."""
     import pandas as pd
 
@@ -422,7 +423,7 @@ def agreement(pairs: Sequence[Pair], mine: Sequence[bool | None], theirs: Sequen
         if name not in SETS or name in OWN:
             continue
         labels[name] = f"{name.replace('_', ' ')} ({len(chosen):,})"
-        for grader, verdicts in (("ours", mine), ("math-verify", theirs)):
+        for grader, verdicts in (("ours", our_verdicts), ("math-verify", mv_verdicts)):
             agreed = [verdicts[i] is pairs[i].label for i in chosen]
             interval = over_problems(agreed)
             ends = (math.nan, math.nan) if interval is None else (interval.low, interval.high)
@@ -444,17 +445,17 @@ def agreement(pairs: Sequence[Pair], mine: Sequence[bool | None], theirs: Sequen
     )
 
 
-def accuracy(pairs: Sequence[Pair], mine: Sequence[bool | None], theirs: Sequence[bool | None]) -> str:
+def accuracy(pairs: Sequence[Pair], our_verdicts: Sequence[bool | None], mv_verdicts: Sequence[bool | None]) -> str:
     """The table by set."""
     header = ("set", "pairs", "ours %", "math-verify %", "ours: wrong accepts", "wrong rejects", "unscored",
               "math-verify: wrong accepts", "wrong rejects")  # fmt: skip
     rows = []
     for name, chosen in by_set(pairs).items():
         labels = [pairs[i].label for i in chosen]
-        ours, others = ([verdicts[i] for i in chosen] for verdicts in (mine, theirs))
-        (right, *mistakes), (their_right, *their_mistakes) = errors(labels, ours), errors(labels, others)
+        our_labels, mv_labels = ([verdicts[i] for i in chosen] for verdicts in (our_verdicts, mv_verdicts))
+        (right, *mistakes), (their_right, *their_mistakes) = errors(labels, our_labels), errors(labels, mv_labels)
         shares = [f"{100 * n / len(chosen):.2f}" for n in (right, their_right)]
-        counts = [*mistakes, sum(verdict is None for verdict in ours), *their_mistakes]
+        counts = [*mistakes, sum(verdict is None for verdict in our_labels), *their_mistakes]
         rows.append((name, str(len(chosen)), *shares, *map(str, counts)))
     return (
         "## Accuracy\n\nShare of the graded pairs on which a verdict agrees with the label, even where the label is "
@@ -465,7 +466,7 @@ def accuracy(pairs: Sequence[Pair], mine: Sequence[bool | None], theirs: Sequenc
     )
 
 
-def families(pairs: Sequence[Pair], mine: Sequence[bool | None], theirs: Sequence[bool | None]) -> str:
+def families(pairs: Sequence[Pair], our_verdicts: Sequence[bool | None], mv_verdicts: Sequence[bool | None]) -> str:
     """Our own spellings by family: how many each grader judges as mathematics does."""
     by_family: dict[tuple[str, str], list[int]] = defaultdict(list)
     for i, pair in enumerate(pairs):
@@ -474,13 +475,13 @@ def families(pairs: Sequence[Pair], mine: Sequence[bool | None], theirs: Sequenc
     rows = []
     for (name, family), chosen in by_family.items():
         labels = [pairs[i].label for i in chosen]
-        found = [errors(labels, [verdicts[i] for i in chosen]) for verdicts in (mine, theirs)]
+        counts = [errors(labels, [verdicts[i] for i in chosen]) for verdicts in (our_verdicts, mv_verdicts)]
         rows.append(
             (
                 name,
                 family,
                 *map(str, (sum(labels), len(labels) - sum(labels))),
-                *(str(n) for all_ in found for n in all_),
+                *(str(n) for all_ in counts for n in all_),
             )
         )
     header = ("set", "family", "equal", "false friends", "ours: right", "wrong accepts", "wrong rejects",
@@ -513,12 +514,14 @@ def errors(labels: Sequence[bool], verdicts: Sequence[bool | None]) -> tuple[int
     return sum(a is b for a, b in both), both.count((False, True)), both.count((True, False))
 
 
-def disagreements(pairs: Sequence[Pair], mine: Sequence[bool | None], theirs: Sequence[bool | None]) -> str:
+def disagreements(
+    pairs: Sequence[Pair], our_verdicts: Sequence[bool | None], mv_verdicts: Sequence[bool | None]
+) -> str:
     words, unread = {True: "accepts", False: "rejects", None: "unscored"}, {"value": "not read yet"}
     rows = [
-        (p.set, p.digest, p.source, words[our], words[their], p.reason or unread.get(p.about, p.about))
-        for p, our, their in zip(pairs, mine, theirs, strict=True)
-        if our is not p.label
+        (p.set, p.digest, p.source, words[our_verdict], words[mv_verdict], p.reason or unread.get(p.about, p.about))
+        for p, our_verdict, mv_verdict in zip(pairs, our_verdicts, mv_verdicts, strict=True)
+        if our_verdict is not p.label
     ]
     return (
         f"## Disagreements\n\nThe {len(rows)} pairs on which our verdict is not the label, each with a reason that "
@@ -570,7 +573,7 @@ def rules(pairs: Sequence[Pair]) -> str:
 
 
 def decider(pair: Pair) -> tuple[str, bool | None]:
-    """What decides a pair, and the verdict; None where it is unscored."""
+    """The rule that decides a pair, and the verdict, or None where it is unscored."""
     name = policy(pair)
     gold, text = pair.texts
     answer = locate(text) if name is None else extract(text, name).answer
@@ -598,10 +601,10 @@ def speed(pairs: Sequence[Pair]) -> str:
         for remembered in (outcome, clean, parse, symbols):
             remembered.cache_clear()
         grader.grade_answers([(gold, rf"{gold}+\zeta") for gold, _ in chosen])  # reads the golds
-        ours = quantiles([seconds(partial(grader.grade_answers, [t])) for t in chosen])
-        others = quantiles([_math_verify_seconds(*texts) for texts in chosen])
-        ratios = [f"{theirs / our:.1f}" for our, theirs in zip(ours, others, strict=True)]
-        rows.append((name, str(len(chosen)), *(f"{1000 * s:.2f}" for s in (*ours, *others)), *ratios))
+        our_seconds = quantiles([seconds(partial(grader.grade_answers, [t])) for t in chosen])
+        mv_seconds = quantiles([_math_verify_seconds(*texts) for texts in chosen])
+        ratios = [f"{mv_time / our_time:.1f}" for our_time, mv_time in zip(our_seconds, mv_seconds, strict=True)]
+        rows.append((name, str(len(chosen)), *(f"{1000 * s:.2f}" for s in (*our_seconds, *mv_seconds)), *ratios))
     header = ("class", "pairs", "ours p50 ms", "p99 ms", "math-verify p50 ms", "p99 ms", "ratio of p50", "of p99")
     return (
         "## Speed\n\nA cell is milliseconds of processor time per distinct answer. Answers are graded one by one in "

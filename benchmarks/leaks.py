@@ -80,12 +80,12 @@ def renumbered(text: str, seed: str) -> str:
     """The text with every number replaced by another with as many digits, from an explicit seed."""
     rng = random.Random(seed)
 
-    def other(match: re.Match[str]) -> str:
+    def replacement(match: re.Match[str]) -> str:
         digits = "".join(rng.choice("0123456789") for _ in match.group()[1:])
         first = rng.choice([d for d in "123456789" if d != match.group()[0]])
         return first + digits
 
-    return re.sub(r"\d+", other, text)
+    return re.sub(r"\d+", replacement, text)
 
 
 def completed(text: str, rest: str, whole: bool) -> bool:
@@ -94,10 +94,10 @@ def completed(text: str, rest: str, whole: bool) -> bool:
     Args:
         whole: the model ended the text itself, so that it must hold all of the rest; else its last word may be cut.
     """
-    said, wanted = text.split(), rest.split()
-    if not whole and len(said) <= len(wanted):
-        said, wanted = said[:-1], wanted[: max(len(said) - 1, 0)]
-    return len(said) >= len(wanted) >= FEWEST - 1 and said[: len(wanted)] == wanted
+    words, wanted = text.split(), rest.split()
+    if not whole and len(words) <= len(wanted):
+        words, wanted = words[:-1], wanted[: max(len(words) - 1, 0)]
+    return len(words) >= len(wanted) >= FEWEST - 1 and words[: len(wanted)] == wanted
 
 
 def questions(benchmark: str, problems: Sequence[Problem], shares: Sequence[float] = SHARES) -> Iterator[Asked]:
@@ -123,20 +123,20 @@ def probe(
     """The rates of every benchmark, condition and share: "completed" and, where the gold is the text's, "answer"."""
     from scipy.stats import binomtest
 
-    asked = [q for name, problems in benchmarks.items() for q in questions(name, problems, shares)]
-    requests = [Request((str(i), 0), q.prompt, seed=0) for i, q in enumerate(asked)]
-    said = {c.key[0]: c for batch in engine.generate(requests, Decoding(0.0, 1.0, max_tokens)) for c in batch}
-    found: dict[tuple[str, str, float, str], list[bool]] = {}
-    rows = [(q.gold, said[str(i)].text, said[str(i)].finish_reason) for i, q in enumerate(asked)]
+    prefixes = [q for name, problems in benchmarks.items() for q in questions(name, problems, shares)]
+    requests = [Request((str(i), 0), q.prompt, seed=0) for i, q in enumerate(prefixes)]
+    completions = {c.key[0]: c for batch in engine.generate(requests, Decoding(0.0, 1.0, max_tokens)) for c in batch}
+    hits: dict[tuple[str, str, float, str], list[bool]] = {}
+    rows = [(q.gold, completions[str(i)].text, completions[str(i)].finish_reason) for i, q in enumerate(prefixes)]
     grades = Grader().grade_responses(rows, "qwen")
-    for i, (q, grade) in enumerate(zip(asked, grades, strict=True)):
-        whole = said[str(i)].finish_reason == "stop"
+    for i, (q, grade) in enumerate(zip(prefixes, grades, strict=True)):
+        whole = completions[str(i)].finish_reason == "stop"
         key = (q.benchmark, q.condition, q.share)
-        found.setdefault((*key, "completed"), []).append(completed(said[str(i)].text, q.rest, whole))
+        hits.setdefault((*key, "completed"), []).append(completed(completions[str(i)].text, q.rest, whole))
         if q.condition != "clean" and grade.verdict is not Verdict.UNSCORED:
-            found.setdefault((*key, "answer"), []).append(grade.verdict is Verdict.CORRECT)
-    intervals = {k: binomtest(sum(v), len(v)).proportion_ci(method="wilson") for k, v in found.items()}
-    return [Rate(*k, sum(v), len(v), float(intervals[k].low), float(intervals[k].high)) for k, v in found.items()]
+            hits.setdefault((*key, "answer"), []).append(grade.verdict is Verdict.CORRECT)
+    intervals = {k: binomtest(sum(v), len(v)).proportion_ci(method="wilson") for k, v in hits.items()}
+    return [Rate(*k, sum(v), len(v), float(intervals[k].low), float(intervals[k].high)) for k, v in hits.items()]
 
 
 def read(path: Path, rows: int) -> list[Problem]:

@@ -1,4 +1,4 @@
-"""What runs cost their readers: `python -m benchmarks.many_runs [1 100 1000]`.
+"""The cost of many runs for their readers: `python -m benchmarks.many_runs [1 100 1000]`.
 
 Homes of so many runs: the trained ones of results/records/egsw.tar.xz (two arms of 20 seeds, three benchmarks of 768
 verdicts, 60 steps), again and again under other seeds. Seconds of a processor, the commands' start included.

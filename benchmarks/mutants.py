@@ -108,19 +108,19 @@ def _swap(operators: list[ast.cmpop], at: int) -> None:
 def nearest(root: Path, path: str) -> list[str]:
     """The tests of a file: of its mirrored path, else those of the mirrored folder that name it, else the folder."""
     module, folder = Path(path).stem, Path("tests") / Path(path).parent
-    own = folder / f"test_{module}.py"
+    mirrored = folder / f"test_{module}.py"
     pairs = [str(test) for test in TABLES if test.parent == folder]
     naming = [
         str(test.relative_to(root))
         for test in sorted((root / folder).glob("test_*.py"))
         if module in test.read_text(encoding="utf-8")
     ]
-    return [*pairs, *([str(own)] if (root / own).is_file() else naming or [str(folder)])]
+    return [*pairs, *([str(mirrored)] if (root / mirrored).is_file() else naming or [str(folder)])]
 
 
 def fate(root: Path, mutant: Mutant) -> str:
-    """What the nearest tests say of the mutant in the checkout at `root`, which is restored: "killed", "survived", or
-    "timed out", which may be the change or a slow machine."""
+    """The verdict of the nearest tests on the mutant in the checkout at `root`, which is restored: "killed",
+    "survived", or "timed out", which may be the change or a slow machine."""
     file = root / mutant.path
     whole = file.read_text(encoding="utf-8")
     pytest = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not slow and not exhaustive"]
@@ -146,13 +146,13 @@ def sample(root: Path, packages: Sequence[str], count: int, seed: int) -> list[M
     files = sorted(file for package in packages for file in (root / package).rglob("*.py"))
     texts = {str(file.relative_to(root)): file.read_text(encoding="utf-8") for file in files}
     draw = random.Random(seed)
-    found: dict[str, Mutant] = {}
-    while len(found) < count:
+    mutants: dict[str, Mutant] = {}
+    while len(mutants) < count:
         (path,) = draw.choices(list(texts), [text.count("\n") for text in texts.values()])
         if some := places(texts[path]):
             mutant = made(path, texts[path], draw.choice(some))
-            found[str(mutant)] = mutant
-    return list(found.values())
+            mutants[str(mutant)] = mutant
+    return list(mutants.values())
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -164,10 +164,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     root = Path(__file__).resolve().parents[1]
     tally = {"killed": 0, "timed out": 0, "equivalent": 0, "survived": 0}
     with tempfile.TemporaryDirectory() as place:
-        there = Path(place) / "checkout"
-        shutil.copytree(root, there, ignore=shutil.ignore_patterns(".git", ".nox", "__pycache__", ".*_cache"))
+        checkout = Path(place) / "checkout"
+        shutil.copytree(root, checkout, ignore=shutil.ignore_patterns(".git", ".nox", "__pycache__", ".*_cache"))
         for mutant in sample(root, options.packages, options.count, options.seed):
-            name = fate(there, mutant)
+            name = fate(checkout, mutant)
             name = "equivalent" if name == "survived" and str(mutant) in EQUIVALENT else name
             tally[name] += 1
             print(f"{name:10} line {mutant.line} of {mutant}", flush=True)

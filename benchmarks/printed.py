@@ -52,7 +52,7 @@ class Column:
     def stated(self) -> int | None:
         """Samples per problem, by the metric's name and the protocol; None if they are not stated.
 
-        pass@k and maj@k of k samples are whole numbers of problems, as n = 1 is. Of more samples they need not be.
+        pass@k and maj@k of k samples are whole numbers of problems, as n = 1 is. With more samples they need not be.
         """
         kind, _, k = self.metric.partition("@")
         if not k or kind == "avg":
@@ -77,13 +77,13 @@ class Column:
 
 def columns() -> list[Column]:
     """Every column of percentages on one benchmark, in the order of the papers' tables."""
-    found: dict[tuple[str, str, str, str], list[Published]] = {}
+    cells_by_column: dict[tuple[str, str, str, str], list[Published]] = {}
     for paper in catalogue.papers():
         for cell in catalogue.published(paper):
             kind = cell.metric.partition("@")[0]
             if cell.unit == "%" and kind in SHARES and cell.benchmark not in (ALL, AVERAGE):
-                found.setdefault((paper, cell.table, cell.benchmark, cell.metric), []).append(cell)
-    return [Column(*key, tuple(cells)) for key, cells in found.items()]
+                cells_by_column.setdefault((paper, cell.table, cell.benchmark, cell.metric), []).append(cell)
+    return [Column(*key, tuple(cells)) for key, cells in cells_by_column.items()]
 
 
 def page() -> str:
@@ -133,9 +133,9 @@ def _row(column: Column) -> str:
     return f"| {names} | {column.stated or 'not stated'} | {_numbers(column.common)} |"
 
 
-def _numbers(found: Sequence[int], most: int = 6) -> str:
-    shown = ", ".join(map(str, found[:most]))
-    return f"{shown}, ..." if len(found) > most else shown or "none"
+def _numbers(numbers: Sequence[int], most: int = 6) -> str:
+    shown = ", ".join(map(str, numbers[:most]))
+    return f"{shown}, ..." if len(numbers) > most else shown or "none"
 
 
 def main() -> None:

@@ -105,18 +105,18 @@ def hardware() -> str:
     def rows(group: Iterable[Field[Any]], name: str) -> list[tuple[str, str, str, str]]:
         return [(code(f.name), code(json.dumps(f.default)), name, f.metadata["help"]) for f in group]
 
-    found = rows(fields(Hardware), "all")
+    table_rows = rows(fields(Hardware), "all")
     for name in BACKENDS:
-        found += rows((f for f in fields(backend(name).hardware) if f.name not in Hardware.help()), name)
-    return table(("key", "default", "backend", "meaning"), found)
+        table_rows += rows((f for f in fields(backend(name).hardware) if f.name not in Hardware.help()), name)
+    return table(("key", "default", "backend", "meaning"), table_rows)
 
 
 def other_tools(of_commands: tuple[str, ...]) -> str:
     """Options of other tools, those with one counterpart in one row."""
     grouped: defaultdict[str, list[str]] = defaultdict(list)
-    for theirs, ours in ELSEWHERE[of_commands].items():
-        grouped[ours].append(code(theirs))
-    return table(("theirs", "ours"), ((", ".join(theirs), ours) for ours, theirs in grouped.items()))
+    for tool_option, option in ELSEWHERE[of_commands].items():
+        grouped[option].append(code(tool_option))
+    return table(("theirs", "ours"), ((", ".join(names), option) for option, names in grouped.items()))
 
 
 def methods() -> str:
@@ -137,7 +137,7 @@ def _methods() -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def hours(card: str, paper: str, **values: object) -> Total:
-    """What one seed of a paper's arms takes on a card, at small scale."""
+    """The cost of one seed of a paper's arms on a card, at small scale."""
     with given(PLANNED_ON):
         options = RunOptions.of({"seeds": 1, "scale": "small", "hardware": card, **values})
         return planned(paper, options, check=False).total
@@ -147,9 +147,9 @@ def hours_of_papers() -> str:
     """A row per paper: one seed of every arm of its tables, the base model included."""
     rows = []
     for paper, trainer in SMALL.items():
-        found = [hours(card, paper, **trainer) for card in ("rtx4090", "h100")]
+        totals = [hours(card, paper, **trainer) for card in ("rtx4090", "h100")]
         name = f"{paper} (TRL's arms)" if trainer else paper
-        rows.append((name, str(len(found[0].runs)), *(text for total in found for text in _hours(total, True))))
+        rows.append((name, str(len(totals[0].runs)), *(text for total in totals for text in _hours(total, True))))
     return table(("paper", "arms", "one RTX 4090: hours", "USD", "one H100: hours", "USD"), rows)
 
 

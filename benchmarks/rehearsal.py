@@ -58,7 +58,7 @@ class Case:
 
 
 def cases(papers: Sequence[str], scales: Sequence[str]) -> list[Case]:
-    found = []
+    planned = []
     for paper in papers:
         for scale in scales:
             machine = "h100" if paper == "anchors" else card(scale)
@@ -67,8 +67,8 @@ def cases(papers: Sequence[str], scales: Sequence[str]) -> list[Case]:
             for job in jobs:
                 need = context_need(job)
                 lengths = (need.training, need.evaluation, (job.model, job.arm) in refused)
-                found.append(Case(paper, scale, machine, job.model, job.arm, *lengths))
-    return found
+                planned.append(Case(paper, scale, machine, job.model, job.arm, *lengths))
+    return planned
 
 
 def kept_rows() -> dict[Case, dict[str, Any]]:
@@ -81,25 +81,25 @@ def _file() -> Path:
     return home() / "rehearsal" / "rows.jsonl"
 
 
-def rehearse(asked: Sequence[Case]) -> dict[Case, dict[str, Any]]:
+def rehearse(requested: Sequence[Case]) -> dict[Case, dict[str, Any]]:
     """The row of each case; those that an earlier call at this commit has are not made again."""
     _file().parent.mkdir(parents=True, exist_ok=True)
     commit = environment()["commit"]
     rows = {case: row for case, row in kept_rows().items() if row["commit"] == commit}
-    for case in sorted(asked, key=lambda case: (case.other, case.trained, case.evaluated)):
+    for case in sorted(requested, key=lambda case: (case.other, case.trained, case.evaluated)):
         if case not in rows:
             options = RunOptions(scale=case.scale, hardware=case.machine, model=[case.model], arm=[case.arm])
             (row,) = rehearsed(case.paper, options)
             rows[case] = {"commit": commit, **asdict(row)}
             with _file().open("a") as file:
                 file.write(json.dumps({"commit": commit, "case": asdict(case), "row": asdict(row)}) + "\n")
-    return {case: rows[case] for case in asked}
+    return {case: rows[case] for case in requested}
 
 
 def page(rows: Mapping[Case, dict[str, Any]], origin: str, missing: Sequence[Case] = ()) -> str:
     from tabulate import tabulate
 
-    said: dict[str, list[str]] = defaultdict(list)
+    arms_by_note: dict[str, list[str]] = defaultdict(list)
     table = []
     commits = sorted({row["commit"][:10] for row in rows.values()})
     for case, row in rows.items():
@@ -107,10 +107,10 @@ def page(rows: Mapping[Case, dict[str, Any]], origin: str, missing: Sequence[Cas
         stages = [row["stages"].get(stage, "–") for stage in STAGES]
         table.append([row["arm"], case.scale, case.machine, *lengths, *stages])
         for note in row["notes"]:
-            said[note].append(f"`{row['arm']}`, {case.scale} scale")
+            arms_by_note[note].append(f"`{row['arm']}`, {case.scale} scale")
     stopped = sum("no" in row["stages"].values() for row in rows.values())
     headers = ["arm", "scale", "machine", "tokens trained", "tokens evaluated", *STAGES]
-    notes = [f"- {note}\n  ({len(arms)}: {'; '.join(arms)})" for note, arms in said.items()]
+    notes = [f"- {note}\n  ({len(arms)}: {'; '.join(arms)})" for note, arms in arms_by_note.items()]
     reached = [f"Not reached: {'; '.join(f'{c.paper} {c.model}/{c.arm}, {c.scale}' for c in missing)}."]
     return "\n".join(
         [
@@ -138,12 +138,12 @@ def main() -> None:
     parser.add_argument("--scale", nargs="*", default=list(SCALES), choices=SCALES)
     parser.add_argument("--write", action="store_true", help="make results/rehearsal.md")
     parser.add_argument("--kept", action="store_true", help="rehearse nothing: the rows that there are")
-    asked = parser.parse_args()
-    origin = made_by(f"nox -s rehearse --{' --kept' if asked.kept else ''}") if asked.write else ""
-    wanted = cases(asked.paper, asked.scale)
-    rows = kept_rows() if asked.kept else rehearse(wanted)
+    options = parser.parse_args()
+    origin = made_by(f"nox -s rehearse --{' --kept' if options.kept else ''}") if options.write else ""
+    wanted = cases(options.paper, options.scale)
+    rows = kept_rows() if options.kept else rehearse(wanted)
     text = page({c: rows[c] for c in wanted if c in rows}, origin, [c for c in wanted if c not in rows])
-    if asked.write:
+    if options.write:
         write(PAGE, text)
     else:
         print(text)

@@ -20,12 +20,12 @@ from evals.notebook import markdown_table
 
 
 class Row(NamedTuple):
-    """One comparison: work per second (`unit`), ours and theirs."""
+    """One comparison: work per second (`unit`), of our engine and of another library."""
 
     name: str
     unit: str
-    ours: float
-    theirs: float
+    engine_rate: float
+    library_rate: float
     against: str
     note: str
 
@@ -43,7 +43,15 @@ def main() -> None:
 
 def page(rows: list[Row], rounds: int) -> str:
     cells = [
-        (r.name, r.against, f"{r.ours / r.theirs:.2f}", f"{r.ours:,.0f}", f"{r.theirs:,.0f}", r.unit, r.note)
+        (
+            r.name,
+            r.against,
+            f"{r.engine_rate / r.library_rate:.2f}",
+            f"{r.engine_rate:,.0f}",
+            f"{r.library_rate:,.0f}",
+            r.unit,
+            r.note,
+        )
         for r in rows
     ]
     packages = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "trl"))
@@ -97,11 +105,11 @@ def _generate(path: Path, rounds: int) -> Row:
     encoded = engine.tokenizer(texts, return_tensors="pt", padding=True)
     counts: dict[str, int] = {}
 
-    def ours() -> None:
+    def run_engine() -> None:
         done = [c for batch in engine.generate(requests, Decoding(1.0, 1.0, TOKENS)) for c in batch]
         counts["ours"] = sum(c.tokens for c in done)
 
-    def theirs() -> None:
+    def run_library() -> None:
         torch.manual_seed(0)
         out = engine.model.generate(
             **encoded, do_sample=True, temperature=1.0, top_p=1.0, top_k=0, max_new_tokens=TOKENS,
@@ -111,7 +119,7 @@ def _generate(path: Path, rounds: int) -> Row:
         ended = (new == engine.tokenizer.eos_token_id).int()
         counts["theirs"] = int(((ended.cumsum(1) - ended) == 0).sum())  # up to the first end token, itself included
 
-    seconds = medians({"ours": ours, "theirs": theirs}, rounds)
+    seconds = medians({"ours": run_engine, "theirs": run_library}, rounds)
     return Row(
         "engine", "tokens/s", counts["ours"] / seconds["ours"], counts["theirs"] / seconds["theirs"], "model.generate",
         f"{len(texts)} prompts x {SAMPLES} samples of at most {TOKENS} tokens; random model, CPU; ours uses a "
@@ -120,7 +128,7 @@ def _generate(path: Path, rounds: int) -> Row:
 
 
 PROMPTS, GROUP, LENGTH = 4, 8, 96
-MICRO_BATCHES = 4  # of a step with gradient accumulation
+MICRO_BATCHES = 4  # per step, with gradient accumulation
 
 
 def step(rounds: int) -> Iterator[Row]:

@@ -50,10 +50,10 @@ class Run:
 
     @property
     def shape(self) -> Architecture:
-        found = architecture(self.base_model)
-        if found is None:
+        known_shape = architecture(self.base_model)
+        if known_shape is None:
             raise ValueError(f"{self.name}: the shape of {self.base_model} is not known")
-        return found
+        return known_shape
 
     @property
     def experiment(self) -> Experiment:
@@ -80,8 +80,10 @@ class Run:
 
     def parts(self, rules: Rules) -> StepSeconds:
         step = backend(self.trainer).step_seconds
-        found: StepSeconds = step(self.shape, CARDS[self.card], self.experiment, self.hardware, rules, self.mean)
-        return found
+        seconds_of_parts: StepSeconds = step(
+            self.shape, CARDS[self.card], self.experiment, self.hardware, rules, self.mean
+        )
+        return seconds_of_parts
 
     def planned(self, rules: Rules) -> float:
         """Seconds that the plan gives the rollout."""
@@ -120,9 +122,9 @@ def typical(values: list[float]) -> float:
 
 def page() -> str:
     """results/anchors/seconds.md"""
-    found = runs()
+    anchors = runs()
     rows = []
-    for run in found:
+    for run in anchors:
         low, middle, high = (run.planned(rules) for rules in (FAST, MIDDLE, SLOW))
         length = f"{run.mean:,.0f}" if run.mean is not None else f"{typical_length(run.limit, MIDDLE):,.0f} by the rule"
         cells = (
@@ -131,10 +133,11 @@ def page() -> str:
             f"{middle:,.0f} ({low:,.0f} to {high:,.0f})", f"{run.seconds / middle:.2f}",
         )  # fmt: skip
         rows.append("| " + " | ".join(cells) + " |")
-    inside = sum(run.planned(FAST) <= run.seconds <= run.planned(SLOW) for run in found)
-    slack = typical([run.slack for run in found])
-    factor = typical([run.seconds / run.planned(MIDDLE) for run in found])
-    how = "\n".join(f"- **{run.name}.** {run.stated}." for run in found)
+    inside = sum(run.planned(FAST) <= run.seconds <= run.planned(SLOW) for run in anchors)
+    slack = typical([run.slack for run in anchors])
+    factor = typical([run.seconds / run.planned(MIDDLE) for run in anchors])
+    how = "\n".join(f"- **{run.name}.** {run.stated}." for run in anchors)
+    count, pages = len(anchors), len({run.url for run in anchors})
     return f"""# The plan's hours beside published runs on several GPUs
 
 Written by `python -m benchmarks.step_seconds --write`. Nothing here was measured by us.
@@ -146,11 +149,11 @@ them. The last column is published ÷ planned. Above 1, the plan is too short.
 | --- | --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |
 {chr(10).join(rows)}
 
-- **Inside the range:** {inside} of {len(found)}. The range was widened until all were inside. This is no evidence that
+- **Inside the range:** {inside} of {count}. The range was widened until all were inside. This is no evidence that
   the next run will be.
 - **The middle:** a step takes {slack:.1f} times the sum of its parts (geometric mean). The plan uses
   {MIDDLE.slack:g}, and {FAST.slack:g} to {SLOW.slack:g} as its ends. The factor's geometric mean is then {factor:.2f}.
-- **A fit:** {len(found)} runs of 2025 from {len({run.url for run in found})} pages say little about another machine.
+- **A fit:** {count} runs of 2025 from {pages} pages say little about another machine.
 - **Published means are rare.** Without one, the plan takes {MIDDLE.length:g} times the square root of the limit
   ({FAST.length:g} to {SLOW.length:g} times).
 - **The open-r1 runs** sampled on one GPU and trained on seven. The plan is for eight that do both.

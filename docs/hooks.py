@@ -1,4 +1,4 @@
-"""What the site takes from the repository as it is built: pages and pictures beside the code, and equations.
+"""The files that the site takes from the repository as it is built: pages and pictures beside the code, and equations.
 
 Runs in the environment of `requirements/docs.txt`, inside mkdocs.
 """

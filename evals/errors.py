@@ -11,7 +11,7 @@ class RefusedError(ValueError):
     """A command cannot start or continue, for a reason that its user can remove: one sentence, exit code 2."""
 
     def _render_traceback_(self) -> list[str]:
-        """What IPython shows of it: the sentence, without where in our code it was raised."""
+        """The lines that IPython shows: the sentence, without where in our code it was raised."""
         return [f"{type(self).__name__}: {self}"]
 
 
@@ -20,7 +20,7 @@ class UsageError(RefusedError):
 
 
 class Faults:
-    """What is wrong with a command, gathered, so that it is refused once and with all of it: a line for each fault."""
+    """The faults of a command, gathered, so that it is refused once and with all of them: a line for each fault."""
 
     def __init__(self) -> None:
         self._lines: dict[str, None] = {}

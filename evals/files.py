@@ -26,8 +26,8 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
     A link stays: the file that it leads to is replaced. A file keeps its mode and its owner. A pipe or a device gets
     the content.
     """
-    there = path.stat() if path.exists() else None
-    if there is not None and not (stat.S_ISREG(there.st_mode) or stat.S_ISDIR(there.st_mode)):
+    status = path.stat() if path.exists() else None
+    if status is not None and not (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)):
         _write_into(path, write)
         return
     place = Path(os.path.realpath(path))
@@ -36,12 +36,12 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
         write(part)
         with part.open("rb") as written:
             os.fsync(written.fileno())
-        if there is not None and not _keep_owner(part, there):
+        if status is not None and not _keep_owner(part, status):
             shutil.copyfile(part, place)  # somebody else's file that we may write: it stays theirs
         else:
             part.replace(place)
     except OSError as error:
-        if error.filename is None and error.errno is not None:  # of a write: a full disk, a limit on files
+        if error.filename is None and error.errno is not None:  # a write failed: a full disk, a limit on files
             error.filename = str(path)
         raise
     finally:
@@ -49,15 +49,15 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
     _flush_folder(place.parent)
 
 
-def _keep_owner(part: Path, there: os.stat_result) -> bool:
+def _keep_owner(part: Path, status: os.stat_result) -> bool:
     """Give a file the mode and the owner of the one that it replaces; False if this process may not."""
     made = part.stat()
-    if (made.st_uid, made.st_gid) != (there.st_uid, there.st_gid):
+    if (made.st_uid, made.st_gid) != (status.st_uid, status.st_gid):
         try:
-            os.chown(part, there.st_uid, there.st_gid)
+            os.chown(part, status.st_uid, status.st_gid)
         except PermissionError:
             return False
-    part.chmod(stat.S_IMODE(there.st_mode))
+    part.chmod(stat.S_IMODE(status.st_mode))
     return True
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from evals.errors import UsageError
 from evals.gguf import how_to_convert, is_gguf
 
-DESCRIPTION = (  # of a model beside its configuration and weights
+DESCRIPTION = (  # the files of a model beside its configuration and weights
     "generation_config.json",
     "tokenizer*.json", "special_tokens_map.json", "added_tokens.json", "vocab.*", "merges.txt", "*.jinja", "*.model",
 )  # fmt: skip

@@ -40,7 +40,7 @@ def is_gguf(path: str | Path) -> bool:
 
 
 def how_to_convert(path: str | Path) -> str:
-    """What to do with a GGUF file, here or of the hub (OWNER/NAME/FILE.gguf), or a repository of them (OWNER/NAME-GGUF)
+    """The advice for a GGUF file, here or of the hub (OWNER/NAME/FILE.gguf), or a repository of them (OWNER/NAME-GGUF)
     where a model folder is expected."""
     path, what, first = Path(path), "a GGUF file", ""
     file = path

@@ -1,5 +1,5 @@
-"""What C++ code and the processes of libraries write to descriptors 1 and 2: into a file, while our lines stay on the
-terminal. Python's warnings and log records have a way of their own (`harness.runs.libraries.apart`)."""
+"""The output of C++ code and of libraries' processes on descriptors 1 and 2 goes into a file, while our lines stay on
+the terminal. Python's warnings and log records have a way of their own (`harness.runs.libraries.apart`)."""
 
 from __future__ import annotations
 

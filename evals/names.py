@@ -8,7 +8,7 @@ import unicodedata
 from evals.errors import UsageError
 
 LONGEST = 120  # bytes: a file system allows 255, and an ending is added
-_SIGNS = r"/\*?[],…"  # of paths and wildcards, and those that join names in a command
+_SIGNS = r"/\*?[],…"  # signs of paths and wildcards, and those that join names in a command
 _FIRST = ".-~"  # a hidden file, an option, a home
 
 

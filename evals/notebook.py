@@ -52,7 +52,7 @@ def html_text(text: str) -> str:
         columns = blocks[-1][0]
         gaps = [line[end:start] for (_, end), (start, _) in pairwise(columns)]
         if rule.fullmatch(below):
-            blocks.append(([found.span() for found in re.finditer("-+", below)], [line]))
+            blocks.append(([match.span() for match in re.finditer("-+", below)], [line]))
         elif columns and ("".join(gaps).strip() or len(line) <= columns[0][1]):
             blocks.append(([], [line]))
         elif not rule.fullmatch(line):
@@ -76,7 +76,7 @@ class Checked(Protocol):
 
 
 class Tabular:
-    """What has rows, and so becomes a data frame, LaTeX, or a file."""
+    """A result with rows, which becomes a data frame, LaTeX, or a file."""
 
     inputs: Checked | None = None  # what the call read that made it; no file of it is written over
     printed: Sequence[TextTable] = ()  # the tables of LaTeX and Markdown, as a terminal shows them; none: `rows`
@@ -135,7 +135,9 @@ class Tabular:
         if not tables:
             frame = self.to_pandas()
             tables = [(list(frame), frame.itertuples(index=False))]
-        texts = [[[text(c) if isinstance(c, str) else c for c in row] for row in (of[0], *of[1])] for of in tables]
+        texts = [
+            [[text(c) if isinstance(c, str) else c for c in row] for row in (grid[0], *grid[1])] for grid in tables
+        ]
         if not self.printed:
             return "\n\n".join(tabulate(table, "firstrow", form, disable_numparse=_texts(table)) for table in texts)
         return "\n\n".join(
@@ -167,7 +169,8 @@ def _texts(table: Sequence[Sequence[Any]]) -> list[int]:
 
 
 def _alignment(rows: Sequence[Sequence[Any]]) -> list[str]:
-    """Of each column: right where every cell begins with a number ("+3.0", "~[1, 2]", "< 0.001", "–"), else left."""
+    """The alignment of each column: right where every cell begins with a number ("+3.0", "~[1, 2]", "< 0.001", "–"),
+    else left."""
     number = re.compile(r"[<~ ]*\[?[-+−]?\d.*|–?")
     return [
         "right" if all(number.fullmatch(str(cell)) for cell in column) else "left" for column in zip(*rows, strict=True)
@@ -175,5 +178,5 @@ def _alignment(rows: Sequence[Sequence[Any]]) -> list[str]:
 
 
 def plain(value: object) -> Any:
-    """What JSON has no form of: collections become lists, anything else its text."""
+    """A plain value for one that JSON has no form of: collections become lists, anything else its text."""
     return list(value) if hasattr(value, "__iter__") else str(value)

@@ -1,4 +1,5 @@
-"""What a command writes where its user says (`out=`, `page=`): no file that it reads, none of a run, none read-only."""
+"""The files that a command writes where its user says (`out=`, `page=`): no file that it reads, none of a run, none
+read-only."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from evals.files import read_object
 
 OUTPUTS = ("out", "page")  # the options that name what a command writes
 LONGEST = 4096  # bytes of a path
-VERDICTS, RECORD = "verdicts.parquet", "run.json"  # of an evaluation, of a run
+VERDICTS, RECORD = "verdicts.parquet", "run.json"  # files of an evaluation, of a run
 
 
 @dataclass(frozen=True)
@@ -38,16 +39,16 @@ class Inputs:
             UsageError: it is an input, a file of a run, or read-only. Links are followed, and hard links are found.
         """
         try:
-            there = output.stat()
+            status = output.stat()
         except OSError:
             return
-        if stat.S_ISCHR(there.st_mode) or stat.S_ISDIR(there.st_mode):  # a terminal is read and written
+        if stat.S_ISCHR(status.st_mode) or stat.S_ISDIR(status.st_mode):  # a terminal is read and written
             return
-        if any(os.path.samestat(there, file.stat()) for file in self._files()):
+        if any(os.path.samestat(status, file.stat()) for file in self._files()):
             raise UsageError(f"{key}={output}: this file is an input of the command. Type another name after {key}=")
         if folder := _run_of(output):
             raise UsageError(f"{key}={output}: this file belongs to the run {folder}. Type another name after {key}=")
-        if not there.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
+        if not status.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH):
             raise UsageError(f"{key}={output}: this file is read-only. Type another name, or chmod u+w {output}")
 
     def _files(self) -> Iterator[Path]:

@@ -30,8 +30,8 @@ def reach(value: object, name: str) -> Any:
     path, equals, wanted = name.partition("?")
     if equals and not (isinstance(value, dict) and name in value):
         return _equals(reach(value, path), wanted)
-    found = [there for path in name.split("|") if (there := _reach(value, path)) is not ABSENT]
-    return next((there for there in found if there is not None), None if found else ABSENT)
+    values = [value_at_path for path in name.split("|") if (value_at_path := _reach(value, path)) is not ABSENT]
+    return next((value_at_path for value_at_path in values if value_at_path is not None), None if values else ABSENT)
 
 
 def opened(text: str) -> object:
@@ -59,7 +59,7 @@ def jq(of_each_row: str, file: object = "FILE") -> str:
 
 def in_jq(path: str) -> str:
     """A path as jq writes it: `data.correct` as `.data.correct`, `output.-1` as `.output[-1]`."""
-    first, *others = path.partition("?")[0].split("|")[0].split(".")
+    first, *parts = path.partition("?")[0].split("|")[0].split(".")
     begun = f".{first}" if _NAME.fullmatch(first) else f".[{json.dumps(first)}]"
     return begun + "".join(
         "[]"
@@ -69,7 +69,7 @@ def in_jq(path: str) -> str:
         else f".{part}"
         if _NAME.fullmatch(part)
         else f"[{json.dumps(part)}]"
-        for part in others
+        for part in parts
     )
 
 
@@ -105,9 +105,10 @@ def _reach(value: object, path: str) -> Any:
 
 
 def _of_each(items: list[Any], path: str) -> Any:
-    """What the path leads to in each item; None in an item where it leads nowhere, ABSENT where it does in all."""
-    found = [_reach(item, path) if path else item for item in items]
-    if items and all(value is ABSENT for value in found):
+    """The value that the path leads to in each item, or None in an item where it leads nowhere, ABSENT where it does in
+    all."""
+    values = [_reach(item, path) if path else item for item in items]
+    if items and all(value is ABSENT for value in values):
         return ABSENT
     return [None if value is ABSENT else value for value in found]
 

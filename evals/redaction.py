@@ -54,8 +54,8 @@ def _sign(sign: str) -> str:
         return sign
     number, byte = ord(sign), "".join(f"%(?:25)?{part:02x}" for part in sign.encode(errors="replace"))
     names = {html.escape(sign), f"&#{number};", f"&#0*{number};", f"&#x0*{number:x};"} - {sign}
-    others = "|".join((re.escape(sign), f"u{number:04x}", byte, *sorted(names), *(["[+]"] if sign == " " else [])))
-    return f"(?:\\\\+|{byte})" if sign == "\\" else f"\\\\{{0,8}}(?i:{others})"
+    spellings = "|".join((re.escape(sign), f"u{number:04x}", byte, *sorted(names), *(["[+]"] if sign == " " else [])))
+    return f"(?:\\\\+|{byte})" if sign == "\\" else f"\\\\{{0,8}}(?i:{spellings})"
 
 
 def _redact(text: str, secrets: list[str]) -> str:

@@ -24,8 +24,8 @@ def refuse_same(paths: Sequence[Path], counted_as: str, *, copies: bool = True) 
     once = f"which is not {counted_as} twice. Leave one out"
     for at, path in enumerate(files):
         for before in range(at):
-            other = files[before]
-            if os.path.samefile(path, other):
-                raise UsageError(f"{other} and {path} are the same file, {once}")
-            if copies and sizes[at] == sizes[before] and file_sha256(path) == file_sha256(other):
-                raise UsageError(f"{other} and {path} have the same content, {once}")
+            earlier = files[before]
+            if os.path.samefile(path, earlier):
+                raise UsageError(f"{earlier} and {path} are the same file, {once}")
+            if copies and sizes[at] == sizes[before] and file_sha256(path) == file_sha256(earlier):
+                raise UsageError(f"{earlier} and {path} have the same content, {once}")

@@ -1,4 +1,4 @@
-"""What a long computation says on stderr: nothing in its first seconds, so that a short one is silent."""
+"""The lines of a long computation on stderr: nothing in its first seconds, so that a short one is silent."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evals.log import logger, on_terminal
 
 AFTER_S = 5.0  # before the first word
 EVERY_S = 30.0  # between two lines without a terminal
-REFRESH_S = 1.0  # of the line on a terminal
+REFRESH_S = 1.0  # seconds between two states of the line on a terminal
 
 Told = Callable[[str, int, int], None]
 """Called with (what is counted, done, all)."""

@@ -17,7 +17,7 @@ def expected(name: str, valid: Iterable[str]) -> str:
 
 def nearest(name: str, valid: Collection[str]) -> str | None:
     """The valid name closest to `name`; None if none is close. One in other letters or signs comes first (MATH-500, and
-    lighteval|gsm8k|5|0 for gsm8k). Of a dotted name only the last part counts, a name without its group is that of the
+    lighteval|gsm8k|5|0 for gsm8k). Only the last part of a dotted name counts, a name without its group belongs to the
     group, and the beginning of names is the shortest of them."""
     name, plain = str(name), {_plain(full): full for full in valid}
     words = (name, *re.split(r"[|:@/]", name))

@@ -1,4 +1,4 @@
-"""What a compressed file unpacks to, bounded: a small file may hold far more than a machine has."""
+"""The content of a compressed file, bounded: a small file may hold far more than a machine has."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LARGEST, RATIO = 1 << 30, 100  # bytes that a file may always unpack to; beyond,
 
 
 class Unpacked:
-    """What a compressed file unpacks to, read no further than an honest one goes.
+    """The content of a compressed file, read no further than an honest one goes.
 
     Args:
         stream: that unpacks it. path: the compressed file.

@@ -46,6 +46,6 @@ def refuse_unused(why: str, **given: Any) -> None:
         if value is None or value is False or (isinstance(value, (tuple, Mapping)) and not value):
             continue
         if isinstance(value, Mapping):
-            value = [f"{ours}:{theirs}" for ours, theirs in value.items()]
+            value = [f"{column}:{source_column}" for column, source_column in value.items()]
         shown = ",".join(map(str, value)) if isinstance(value, (list, tuple)) else value
         raise UsageError(f"{key}={shown}: not used {why}")

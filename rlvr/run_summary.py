@@ -52,7 +52,7 @@ def as_text(summary: Summary) -> str:
     ]
     for found in summary.differences:
         lines += ["", *_difference(summary.benchmark, found)]
-    more = f"; also measured: {', '.join(summary.others)}" if summary.others else ""
+    more = f"; also measured: {', '.join(summary.more_benchmarks)}" if summary.more_benchmarks else ""
     lines += ["", paragraph(f"runs: {summary.folders[0].parent}{more}")]
     if summary.paper in catalogue.papers():
         lines.append(f"page: rlvr report paper={summary.paper} scale={summary.scale}")

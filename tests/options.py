@@ -11,5 +11,5 @@ from rlvr import run, signature, training
 
 def options_of(words: Sequence[str]) -> tuple[str | Reproduction, RunOptions]:
     values = signature.bind(run, words)[1]
-    asked = training._asked(values.pop("paper"), values)
-    return asked.what, asked.options
+    request = training._asked(values.pop("paper"), values)
+    return request.what, request.options

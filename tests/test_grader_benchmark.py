@@ -33,10 +33,10 @@ def test_texts_come_back_by_hash_from_a_clone_and_from_a_file(tmp_path: Path) ->
     files = tmp_path / "files"
     files.mkdir()
     (files / "x.jsonl").write_text(json.dumps({"gold": "7", "prediction": "8"}) + "\n")
-    asked = [pair("1/2", "0.5", True), pair("3", "so 1/2", False), pair("7", "8", False), pair("not", "there", True)]
-    found = grader.with_texts(asked, [tmp_path / "clones", files])
-    assert [(p.gold, p.answer) for p in found] == [("1/2", "0.5"), ("3", "so 1/2"), ("7", "8"), (None, None)]
-    assert [(p.digest, p.label) for p in found] == [(p.digest, p.label) for p in asked]
+    pairs = [pair("1/2", "0.5", True), pair("3", "so 1/2", False), pair("7", "8", False), pair("not", "there", True)]
+    with_text = grader.with_texts(pairs, [tmp_path / "clones", files])
+    assert [(p.gold, p.answer) for p in with_text] == [("1/2", "0.5"), ("3", "so 1/2"), ("7", "8"), (None, None)]
+    assert [(p.digest, p.label) for p in with_text] == [(p.digest, p.label) for p in pairs]
 
 
 def test_answers_and_responses_are_read_as_such() -> None:
@@ -73,8 +73,8 @@ def test_the_committed_pairs_are_whole() -> None:
     assert all(len(p.digest.lstrip("~")) == 16 and p.source for p in pairs)
     assert {p.kind for p in pairs} == {"answer", "string", "response"}
     for name, path in grader.OWN.items():
-        own = list(grader.own_pairs(name, path))
-        assert {p.label for p in own} == {True, False} and all(p.digest == grader.digest(*p.texts) for p in own)
+        read = list(grader.own_pairs(name, path))
+        assert {p.label for p in read} == {True, False} and all(p.digest == grader.digest(*p.texts) for p in read)
 
 
 def test_the_fresh_pairs_are_those_that_were_scored_first() -> None:
@@ -83,8 +83,8 @@ def test_the_fresh_pairs_are_those_that_were_scored_first() -> None:
     fresh = list(grader.own_pairs("fresh", grader.OWN["fresh"]))
     assert len(fresh) == 390 and sum(p.label for p in fresh) == 195
     verdicts = grader.grade(fresh)
-    others = [p.texts for p, verdict in zip(fresh, verdicts, strict=True) if verdict is not p.label]
-    assert others == [  # not read; and the box alone is the answer
+    rejected = [p.texts for p, verdict in zip(fresh, verdicts, strict=True) if verdict is not p.label]
+    assert rejected == [  # not read; and the box alone is the answer
         (r"10^{2024}-1", r"\underbrace{99\ldots9}_{2024}"),
         (r"\frac{n(n+1)}{2}", r"1+2+\cdots+n"),
         (r"\langle 1,-2,2\rangle", r"\mathbf{i}-2\mathbf{j}+2\mathbf{k}"),

@@ -49,10 +49,14 @@ def distributions() -> frozenset[str]:
             seen.add(key)
             try:
                 further = metadata.requires(wanted.name) or []
-            except metadata.PackageNotFoundError:  # of another platform, or this project itself
+            except metadata.PackageNotFoundError:  # for another platform, or this project itself
                 continue
             needed = [Requirement(text) for text in further]
-            waiting += [one for one in needed if one.marker is None or one.marker.evaluate({"extra": extra})]
+            waiting += [
+                requirement
+                for requirement in needed
+                if requirement.marker is None or requirement.marker.evaluate({"extra": extra})
+            ]
     return frozenset(name for name, _ in seen)
 
 
@@ -79,8 +83,8 @@ def imported(path: Path) -> Iterator[str]:
 def test_every_import_is_of_what_is_installed(path: Path) -> None:
     place = path.relative_to(ROOT).as_posix()
     more = {name for prefix, names in EXTRAS.items() if place.startswith(prefix) for name in names}
-    others = set(imported(path)) - set(sys.stdlib_module_names) - set(PACKAGES) - brought() - more
-    assert not others, f"{place} imports {others}, which pip install .[train] does not bring"
+    unknown = set(imported(path)) - set(sys.stdlib_module_names) - set(PACKAGES) - brought() - more
+    assert not unknown, f"{place} imports {unknown}, which pip install .[train] does not bring"
 
 
 def test_the_packages_of_tests_are_not_brought() -> None:

@@ -14,7 +14,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
-EXTRAS = {"trl": ("vllm", "deepspeed"), "verl": ("vllm",)}  # of a package, that a lock is for
+EXTRAS = {"trl": ("vllm", "deepspeed"), "verl": ("vllm",)}  # extras of a package that a lock is for
 # a CUDA machine, whatever this one is
 MACHINE = {**default_environment(), "platform_system": "Linux", "sys_platform": "linux", "platform_machine": "x86_64"}
 MACHINE |= {"python_version": "3.11", "python_full_version": "3.11.7"}
@@ -54,11 +54,11 @@ def test_the_pins_of_trl_satisfy_each_other_as_far_as_their_metadata_are_at_hand
     checked = 0
     for name, version in locked.items():
         try:
-            here = metadata.distribution(name)
+            distribution = metadata.distribution(name)
         except metadata.PackageNotFoundError:
             continue
-        if here.version.partition("+")[0] == version:
+        if distribution.version.partition("+")[0] == version:
             checked += 1
-            assert unmet(list(here.requires or ()), locked, EXTRAS.get(name, ())) == [], f"{name}=={version}"
+            assert unmet(list(distribution.requires or ()), locked, EXTRAS.get(name, ())) == [], f"{name}=={version}"
     assert checked > 100  # most of them are in this environment too
     assert unmet(["torch", "vllm>=0.22,<=0.31", "deepspeed>=0.18.6"], locked, ()) == []

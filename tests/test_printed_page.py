@@ -29,7 +29,7 @@ def test_a_stated_n_is_that_of_the_metric_or_of_the_protocol() -> None:
     assert column("avg@8", "3.33").stated == 8
     assert column("avg", "3.33").stated is None
     assert column("pass@128", "3.33", model="32b").stated == 1  # the protocol takes 128 samples on AIME24
-    assert column("pass@2", "3.33", paper="erpo").stated is None  # of 16 samples: no whole number of problems
+    assert column("pass@2", "3.33", paper="erpo").stated is None  # 16 samples: no whole number of problems
 
 
 def test_a_protocol_with_fewer_problems_decides_the_size() -> None:

@@ -14,13 +14,13 @@ from tests.harness.jobs.test_rehearsal import TENTH
 
 
 def test_every_default_run_is_a_case() -> None:
-    found = rehearsal.cases(sorted(catalogue.papers()), rehearsal.SCALES)
-    assert len(found) == len(set(found)) <= 10 * len(TENTH) and {c.paper for c in found} == set(catalogue.papers())
-    assert {(c.paper, c.model, c.arm) for c in found if c.other and c.scale == "small"} == {
+    cases = rehearsal.cases(sorted(catalogue.papers()), rehearsal.SCALES)
+    assert len(cases) == len(set(cases)) <= 10 * len(TENTH) and {c.paper for c in cases} == set(catalogue.papers())
+    assert {(c.paper, c.model, c.arm) for c in cases if c.other and c.scale == "small"} == {
         ("entropy_advantage", "7b", "ppo"),
         ("entropy_advantage", "7b", "ppo_entropy_advantage"),
     }
-    (dapo,) = (c for c in found if (c.paper, c.scale, c.model, c.arm) == ("forking_tokens", "paper", "32b", "dapo"))
+    (dapo,) = (c for c in cases if (c.paper, c.scale, c.model, c.arm) == ("forking_tokens", "paper", "32b", "dapo"))
     assert (dapo.trained, dapo.evaluated, dapo.other) == (2048 + 20480, 20480, True)
 
 
@@ -37,16 +37,16 @@ def test_a_stopped_rehearsal_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyP
         return [Rehearsed(f"{paper} {arm}", stages, ["trained: too long"] if arm == "grpo" else [])]
 
     monkeypatch.setattr(rehearsal, "rehearsed", rehearsed)
-    asked = rehearsal.cases(["egsw"], ["small"])
+    requested = rehearsal.cases(["egsw"], ["small"])
     with pytest.raises(KeyboardInterrupt):
-        rehearsal.rehearse(asked)
+        rehearsal.rehearse(requested)
     assert done == ["base", "grpo"]  # the shortest first
     rows = rehearsal.kept_rows()
-    text = rehearsal.page(rows, "", [c for c in asked if c not in rows])
+    text = rehearsal.page(rows, "", [c for c in requested if c not in rows])
     assert "**1 of 2 runs passed every stage.** 1 did not, for the reasons that follow." in text
     assert text.index("- trained: too long") < text.index("## All runs")  # the exceptions first
     assert "Not reached: egsw math-7b/egsw, small; egsw math-7b/egsw_micro_batch, small." in text
     assert "- trained: too long\n  (1: `egsw grpo`, small scale)" in text
     done.append("")  # no interrupt now
-    assert list(rehearsal.rehearse(asked)) == asked
+    assert list(rehearsal.rehearse(requested)) == requested
     assert done == ["base", "grpo", "", "egsw", "egsw_micro_batch"]

@@ -40,7 +40,7 @@ def test_torch_loads_weights_only_and_no_code_of_a_model_is_trusted() -> None:
 def test_a_line_of_one_gigabyte_is_refused_before_it_is_in_memory(tmp_path: Path) -> None:
     path = tmp_path / "long.jsonl"
     path.write_text('{"problem": "1", "answer": "2"}\n"')
-    os.truncate(path, 1 << 30)  # of zeros, which take no place on the disk
+    os.truncate(path, 1 << 30)  # zeros, which take no place on the disk
     with pytest.raises(ValueError, match=r"long\.jsonl, line 2: longer than 256 MiB"):
         list(read_rows(path))
 

@@ -27,9 +27,9 @@ def measured(keys: Sequence[str], folder: Path, batches: tuple[Drawn, ...], jobs
             rows[key] = Row(CASES[key], PAPERS[key], Found(), Judged(f"cannot be had: {why}"))
     groups = by_checkout(key for key in keys if key not in rows)
     with ThreadPoolExecutor(jobs) as pool:
-        for found in pool.map(lambda group: released("benchmarks.released.child", group, folder, batches), groups):
-            for key, one in found.items():
-                rows[key] = Row(CASES[key], PAPERS[key], one, judge(one, PAPERS[key], batches, CASES[key].passes))
+        for results in pool.map(lambda group: released("benchmarks.released.child", group, folder, batches), groups):
+            for key, result in results.items():
+                rows[key] = Row(CASES[key], PAPERS[key], result, judge(result, PAPERS[key], batches, CASES[key].passes))
                 print(f"{key}: {rows[key].judged.verdict}", flush=True)
     return {key: rows[key] for key in keys}
 

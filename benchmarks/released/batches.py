@@ -185,7 +185,7 @@ def all_batches() -> tuple[Drawn, ...]:
 
 
 def branches(batch: Drawn) -> frozenset[str]:
-    """What of a loss's branches the batch reaches; a fault in a branch that no batch reaches stays invisible."""
+    """The branches of a loss that the batch reaches. A fault in a branch that no batch reaches stays invisible."""
     ratio, advantages, mask = (batch.logp - batch.old_logp).exp(), batch.advantages, batch.mask
     lengths = mask.sum(1)
     tested = {

@@ -58,7 +58,7 @@ class Case:
 
     @property
     def folder(self) -> str:
-        """Of its checkout, in the user's FOLDER."""
+        """The checkout's folder, in the user's FOLDER."""
         return f"{self.repository.split('/')[1]}@{self.commit[:8]}"
 
 

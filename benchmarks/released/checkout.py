@@ -11,7 +11,7 @@ from benchmarks.released.trl_loss import TrlLoss
 
 
 def root(case: Case, folder: Path) -> Path:
-    """Of a case's files: its checkout, or the folder of the installed packages."""
+    """The root of a case's files: its checkout, or the folder of the installed packages."""
     if isinstance(case.driver, TrlLoss):
         spec = importlib.util.find_spec("trl")
         if spec is None or spec.origin is None:
@@ -21,7 +21,7 @@ def root(case: Case, folder: Path) -> Path:
 
 
 def commands(case: Case) -> str:
-    """What brings the checkout."""
+    """The commands that bring the checkout."""
     if isinstance(case.driver, TrlLoss):
         return f"pip install trl=={case.commit}"
     if "." in case.commit:

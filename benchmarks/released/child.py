@@ -63,8 +63,8 @@ def main(arguments: list[str]) -> None:
     drawn = [Drawn(**fields) for fields in torch.load(batches, weights_only=True)]
     guard, stubs = Guard(Path(results).parent), Stubs()
     for key in keys.split(","):
-        found = run(CASES[key], Path(folder).resolve(), drawn, guard, stubs)
-        torch.save(found, f"{results}-{key}")
+        result = run(CASES[key], Path(folder).resolve(), drawn, guard, stubs)
+        torch.save(result, f"{results}-{key}")
 
 
 if __name__ == "__main__":

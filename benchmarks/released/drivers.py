@@ -1,4 +1,4 @@
-"""What drives the authors' update step: each kind of code has one driver, a value of the table of cases.
+"""The drivers of the authors' update step: each kind of code has one driver, a value of the table of cases.
 
 A driver replaces the forward pass, the optimiser and the tensor container, and nothing else. The gradient of the loss
 with respect to the batch's log-probabilities is what the authors' code left on them.
@@ -24,7 +24,7 @@ from benchmarks.released.stubs import Stubs, load
 
 @dataclass
 class Driven:
-    """What a driver read and found, apart from the gradient."""
+    """The values and names that a driver read, apart from the gradient."""
 
     values: dict[str, str] = field(default_factory=dict)
 
@@ -79,9 +79,9 @@ class Function:
             module, name, values = self.config
             classes, inside = __import__(module, fromlist=[name]), {}
             if self.nested:
-                key, kind, own = self.nested
-                inside[key] = getattr(classes, kind)(**dict(own))
-                driven.values.update({key: str(value) for key, value in own})
+                key, kind, arguments = self.nested
+                inside[key] = getattr(classes, kind)(**dict(arguments))
+                driven.values.update({key: str(value) for key, value in arguments})
             further["config"] = getattr(classes, name)(**dict(values), **inside)
         for key, _ in self.given:
             if key not in inspect.signature(function).parameters:

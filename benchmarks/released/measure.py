@@ -63,6 +63,6 @@ def compare(released: Tensor, method: Tensor, baseline: Tensor) -> Comparison:
 
 
 def cosine(a: Tensor, b: Tensor) -> float:
-    """Of two vectors; NaN if one is 0."""
+    """The cosine of two vectors, or NaN if one is 0."""
     lengths = float(a.norm()) * float(b.norm())
     return float(a @ b) / lengths if lengths else float("nan")

@@ -62,11 +62,11 @@ class OatLearner:
 
 def flags(words: list[str]) -> dict[str, str]:
     """--name value pairs; a flag without a value is "True"."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for word, after in zip(words, [*words[1:], "--"], strict=True):
         if word.startswith("--"):
-            found[word[2:].replace("-", "_")] = "True" if after.startswith("--") else after
-    return found
+            values[word[2:].replace("-", "_")] = "True" if after.startswith("--") else after
+    return values
 
 
 def _learn(module: Any, ppo: Any, stack: ExitStack, settings: Any, step: Drawn) -> None:

@@ -45,7 +45,7 @@ class Row:
 
     case: Case
     paper: Paper
-    found: Found
+    measured: Found
     judged: Judged
 
 
@@ -87,12 +87,12 @@ def table(rows: Mapping[str, Row]) -> str:
 
 def details(key: str, row: Row, folder: Path) -> str:
     """One section: where the code is, what reached the loss, what differs, and the authors' answer."""
-    case, found, judged = row.case, row.found, row.judged
+    case, measured, judged = row.case, row.measured, row.judged
     where = checkout.root(case, folder)
     lines = [f"### {key}", "", f"- Code: {_places(case, where)}. Licence: {case.licence}."]
-    if found.values:
+    if measured.values:
         lines.append(
-            "- Reached the loss: " + ", ".join(f"`{name}={value}`" for name, value in found.values.items()) + "."
+            "- Reached the loss: " + ", ".join(f"`{name}={value}`" for name, value in measured.values.items()) + "."
         )
     if isinstance(case.driver, VerlActor) and case.driver.overrides:
         lines.append(f"- Added to the script's arguments: {_code(case.driver.overrides)}.")
@@ -105,9 +105,9 @@ def details(key: str, row: Row, folder: Path) -> str:
         lines.append(f"- The arm that computes this: `rlvr run paper={paper} arm={arm}`.")
     if judged.blind:
         lines.append(f"- Batches on which the method's gradient is its baseline's: {', '.join(judged.blind)}.")
-    lines.append(f"- Stubs: {', '.join(found.stubs) or 'none'}.")
-    if found.refused:
-        lines.append(f"- Refused, of the code or of a package it imports: {_code(sorted(set(found.refused)))}.")
+    lines.append(f"- Stubs: {', '.join(measured.stubs) or 'none'}.")
+    if measured.refused:
+        lines.append(f"- Refused, of the code or of a package it imports: {_code(sorted(set(measured.refused)))}.")
     lines += [f"- {note}" for note in (case.note,) if note]
     lines.append(f"- The authors' answer: {case.answer or 'none known to us.'}")
     return "\n".join(lines)

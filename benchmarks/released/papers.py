@@ -107,7 +107,7 @@ def loss(
 
 
 def gradient(equation: Loss, drawn: Drawn) -> Tensor:
-    """Of the summed losses of both optimiser steps, flat."""
+    """The gradient of the summed losses of both optimiser steps, flat."""
     batch, leaves = drawn.with_gradient()
     with mock.patch("torch.randperm", in_row_order):  # as on the other side
         total = torch.stack([equation(step) for step in batch.steps()]).sum()
@@ -260,7 +260,7 @@ def entropy_ratio_gates(step: Drawn) -> Tensor:
 
 
 def with_two_terms(base: Callable[..., Tensor], coefficient: str) -> tuple[Difference, ...]:
-    """Of the Klear repositories: dual clip, and 0.1 times the likelihood of correct responses."""
+    """The loss of the Klear repositories: dual clip, and 0.1 times the likelihood of correct responses."""
     return (
         Difference(
             "a dual clip at ratio 10 (clip_ratio_c), and 0.1 times the likelihood of correct responses, are added",

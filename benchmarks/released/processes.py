@@ -19,7 +19,7 @@ from benchmarks.released.batches import Drawn
 
 @dataclass
 class Found:
-    """What was found in one case.
+    """The result of one case.
 
     Args:
         gradients: (name of the batch, forward passes) -> the released gradient, flat.
@@ -58,7 +58,7 @@ def released(module: str, keys: Sequence[str], folder: Path, batches: Sequence[D
     Args:
         module: benchmarks.released.child, or a test's.
     Raises:
-        RuntimeError: the process ended without a result. What the checkout raises is a finding, and no error here.
+        RuntimeError: the process ended without a result. An error of the checkout is a finding, and no error here.
     """
     with tempfile.TemporaryDirectory() as name:
         scratch = Path(name)
@@ -74,7 +74,7 @@ def released(module: str, keys: Sequence[str], folder: Path, batches: Sequence[D
 
 
 def _read(path: Path) -> Found:
-    found = torch.load(path, weights_only=True)
-    split = (tuple(name.rsplit("/", 1)) for name in found["gradients"])
-    gradients = {(batch, int(passes)): found["gradients"][f"{batch}/{passes}"] for batch, passes in split}
-    return Found(**{**found, "gradients": gradients})
+    fields = torch.load(path, weights_only=True)
+    split = (tuple(name.rsplit("/", 1)) for name in fields["gradients"])
+    gradients = {(batch, int(passes)): fields["gradients"][f"{batch}/{passes}"] for batch, passes in split}
+    return Found(**{**fields, "gradients": gradients})

@@ -17,8 +17,8 @@ ARITHMETIC = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.m
 def arguments(text: str, entry: str) -> list[str]:
     """The words after `entry` in the first command that has it, with the script's own assignments filled in.
 
-    What only a shell could know (a command's output, a variable of the machine) stays as written, `$` and all. Branches
-    of an `if` are not followed: the last assignment above the command counts.
+    Values that only a shell could know (a command's output, a variable of the machine) stay as written, `$` and all.
+    Branches of an `if` are not followed: the last assignment above the command counts.
 
     Args:
         text: of the script. entry: the module or file that the command runs, such as "recipe.dapo.main_dapo".
@@ -31,11 +31,11 @@ def arguments(text: str, entry: str) -> list[str]:
     for number, line in enumerate(lines):
         if line.lstrip().startswith("#"):
             continue
-        found = ASSIGNMENT.match(line)
-        if entry in line and not (found and entry not in line.split(None, 1)[-1]):
+        assignment = ASSIGNMENT.match(line)
+        if entry in line and not (assignment and entry not in line.split(None, 1)[-1]):
             return _words(_command(lines, number).split(entry, 1)[1], values, entry)
-        if found:
-            values[found[1]] = _assigned(found[2], values)
+        if assignment:
+            values[assignment[1]] = _assigned(assignment[2], values)
     raise ValueError(f"the script has no command with {entry}")
 
 
@@ -81,8 +81,8 @@ def expand(text: str, values: Mapping[str, str]) -> str:
         elif text.startswith("${", at):
             end = _closing(text, at + 1)
             out, at = out + _parameter(text[at + 2 : end], values), end + 1
-        elif found := NAME.match(text, at):
-            out, at = out + values.get(found[1], found[0]), found.end()
+        elif match := NAME.match(text, at):
+            out, at = out + values.get(match[1], match[0]), match.end()
         else:
             out, at = out + text[at], at + 1
     return out

@@ -24,7 +24,7 @@ MOST_MISSING_NAMES = 60
 
 @dataclass
 class Stubs:
-    """What was replaced: packages, names that an installed package lacks, and which stubs were called."""
+    """All replaced parts: packages, names that an installed package lacks, and which stubs were called."""
 
     modules: set[str] = field(default_factory=set)
     names: set[str] = field(default_factory=set)
@@ -53,7 +53,7 @@ class _StubType(type):
             return arguments[0]  # used as a decorator
         return _stub(f"{cls._path}()", cls._stubs)
 
-    def __or__(cls, other: Any) -> Any:  # in annotations: X | None
+    def __or__(cls, operand: Any) -> Any:  # in annotations: X | None
         return object
 
     __ror__ = __or__
@@ -94,12 +94,12 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def __init__(self, roots: Sequence[Path], stubs: Stubs) -> None:
         self.folders = tuple(str(root) + os.sep for root in roots)
-        self.own = own_names(roots)
+        self.names = own_names(roots)
         self.stubs = stubs
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
         top = name.split(".")[0]
-        if top in self.own or top in sys.stdlib_module_names:
+        if top in self.names or top in sys.stdlib_module_names:
             return None  # nothing of the checkout is ever replaced
         whole = top not in sys.modules or isinstance(sys.modules[top], _StubModule)
         if not isinstance(sys.modules.get(top), _StubModule) and not self._asked_by_checkout():
@@ -132,7 +132,7 @@ def load(module: str, roots: Sequence[Path], stubs: Stubs) -> types.ModuleType:
         ImportError: the checkout fails by itself, or a module of this repository has the name of one of its own.
     """
     roots = [root.resolve() for root in roots]
-    if not any(isinstance(finder, _Finder) and finder.own == own_names(roots) for finder in sys.meta_path):
+    if not any(isinstance(finder, _Finder) and finder.names == own_names(roots) for finder in sys.meta_path):
         _prepare(roots, stubs)
     for _ in range(MOST_MISSING_NAMES):
         try:

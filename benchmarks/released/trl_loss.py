@@ -62,7 +62,7 @@ class TrlLoss:
         return gradient
 
     def _trainer(self, trainer_class: Any, passes: int, rows: Drawn) -> Any:
-        """A trainer without a model. What it reads only to log is a double."""
+        """A trainer without a model. A value that it reads only to log is a double."""
         trainer = mock.MagicMock(spec=trainer_class)
         given: dict[str, Any] = {
             "aux_loss_enabled": False,

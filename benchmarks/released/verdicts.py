@@ -39,16 +39,16 @@ class Judged:
     passes: float | None = None
 
 
-def judge(found: Found, paper: Paper, batches: Sequence[Drawn], passes: Sequence[int]) -> Judged:
+def judge(result: Found, paper: Paper, batches: Sequence[Drawn], passes: Sequence[int]) -> Judged:
     """Compare each released gradient with the paper's on the same batch."""
-    if found.error:
-        return Judged(f"{CANNOT_RUN}: {found.error.strip().splitlines()[-1]}")
-    if found.called:
-        return Judged(f"{CANNOT_RUN}: its update step calls what is not installed ({', '.join(found.called)})")
+    if result.error:
+        return Judged(f"{CANNOT_RUN}: {result.error.strip().splitlines()[-1]}")
+    if result.called:
+        return Judged(f"{CANNOT_RUN}: its update step calls what is not installed ({', '.join(result.called)})")
     comparisons: dict[str, Comparison] = {}
     blind = []
     for drawn in batches:
-        released = found.gradients[drawn.name, passes[0]]
+        released = result.gradients[drawn.name, passes[0]]
         try:
             comparisons[drawn.name] = compare(released, gradient(paper.method, drawn), gradient(paper.baseline, drawn))
         except BlindBatch:
@@ -56,14 +56,14 @@ def judge(found: Found, paper: Paper, batches: Sequence[Drawn], passes: Sequence
     if len(comparisons) < LEAST_BATCHES:
         raise ValueError(f"{len(comparisons)} batches tell the method from its baseline. Expected {LEAST_BATCHES}")
     differing = [drawn for drawn in batches if drawn.name in comparisons and not comparisons[drawn.name].computes]
-    difference = _explanation(found, paper, differing, passes[0]) if differing else None
+    difference = _explanation(result, paper, differing, passes[0]) if differing else None
     verdict = _verdict(comparisons, [drawn.name for drawn in differing], difference)
-    return Judged(verdict, comparisons, tuple(blind), difference, _cut(found, batches, passes))
+    return Judged(verdict, comparisons, tuple(blind), difference, _cut(result, batches, passes))
 
 
-def _explanation(found: Found, paper: Paper, differing: Sequence[Drawn], passes: int) -> Difference | None:
+def _explanation(result: Found, paper: Paper, differing: Sequence[Drawn], passes: int) -> Difference | None:
     for difference in paper.differences:
-        if all(_explains(difference, found.gradients[d.name, passes], paper, d) for d in differing):
+        if all(_explains(difference, result.gradients[d.name, passes], paper, d) for d in differing):
             return difference
     return None
 
@@ -85,8 +85,8 @@ def _verdict(comparisons: Mapping[str, Comparison], differing: Sequence[str], di
     return f"{COMPUTES}, except on {len(differing)} of {len(comparisons)} batches ({', '.join(differing)}): {by}"
 
 
-def _cut(found: Found, batches: Sequence[Drawn], passes: Sequence[int]) -> float | None:
+def _cut(result: Found, batches: Sequence[Drawn], passes: Sequence[int]) -> float | None:
     if len(passes) < 2:
         return None
     first, second = passes[:2]
-    return min(cosine(found.gradients[d.name, first], found.gradients[d.name, second]) for d in batches)
+    return min(cosine(result.gradients[d.name, first], result.gradients[d.name, second]) for d in batches)

@@ -183,7 +183,7 @@ class VerlActor:
 
 
 def key_of(word: str) -> str:
-    """Of a hydra argument."""
+    """The key of a hydra argument."""
     return word.split("=", 1)[0].lstrip("+~")
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-FEW = 0.05  # of the problems, that are excluded for one unscored sample so that the curves reach the last k
+FEW = 0.05  # the share of problems that may be excluded for one unscored sample so that the curves reach the last k
 
 
 @dataclass(frozen=True)

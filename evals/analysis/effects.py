@@ -20,7 +20,7 @@ from evals.stats.differences import Paired, paired
 if TYPE_CHECKING:
     import pandas as pd
 
-BOUNDS = (-1.0, 1.0)  # of a drop
+BOUNDS = (-1.0, 1.0)  # the limits of a drop
 
 
 def effects(pairs: Sequence[tuple[str, str]], verdicts: pd.DataFrame) -> pd.DataFrame:
@@ -35,8 +35,8 @@ def effects(pairs: Sequence[tuple[str, str]], verdicts: pd.DataFrame) -> pd.Data
     of_prefix = correctness(verdicts["verdict"]).groupby(verdicts["problem_id"]).agg(["count", "mean"])
     columns: dict[str, Any] = {}
     for side, name in enumerate(("original", "altered")):
-        found = of_prefix.reindex([pair[side] for pair in pairs])
-        columns |= {f"k_{name}": found["count"].to_numpy(), name: found["mean"].to_numpy()}
+        of_pair = of_prefix.reindex([pair[side] for pair in pairs])
+        columns |= {f"k_{name}": of_pair["count"].to_numpy(), name: of_pair["mean"].to_numpy()}
     frame = pd.DataFrame(columns)
     return frame.assign(drop=frame["original"] - frame["altered"])
 

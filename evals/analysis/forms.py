@@ -71,9 +71,9 @@ def mean_over_problems(values: pd.DataFrame, column: str, *, bounds: Bounds) -> 
 def response_table(table: pd.DataFrame) -> pd.DataFrame:
     """One row per response: `problem_id`, `train_seed`, `sample`, `verdict`, `tokens`, and the columns of MEASURES.
 
-    `truncated`: the length limit stopped it (`finish_reason` "length"), missing if the reason is unknown;
-    `redundancy` is 1 - distinct / all 3-grams of words; the flags are those of `evals.analysis.quality.flags`. What is
-    of the text is missing where a server withheld it.
+    `truncated`: the length limit stopped it (`finish_reason` "length"), missing if the reason is unknown; `redundancy`
+    is 1 - distinct / all 3-grams of words; the flags are those of `evals.analysis.quality.flags`. Columns about the
+    text are missing where a server withheld it.
 
     Raises:
         ValueError: the table has no texts.

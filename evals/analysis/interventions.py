@@ -35,7 +35,7 @@ from evals.sampling.evaluate import sample_problems
 if TYPE_CHECKING:
     import pandas as pd
 
-CONTINUATIONS = 8  # of each changed response; the papers leave their number open
+CONTINUATIONS = 8  # per changed response. The papers leave their number open.
 
 
 @dataclass(frozen=True)

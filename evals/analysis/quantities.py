@@ -59,9 +59,9 @@ def output_error(log_p: Tensor, tokens: Tensor) -> Tensor:
         [...], in [0, sqrt 2]: 0 for a token that is certain.
     """
     at = tokens.unsqueeze(-1)
-    others: Tensor = log_p.exp().scatter(-1, at, 0.0).norm(dim=-1)
+    unsampled: Tensor = log_p.exp().scatter(-1, at, 0.0).norm(dim=-1)
     sampled = -log_p.gather(-1, at).squeeze(-1).expm1()  # 1 - pi(o), exact where pi(o) is nearly 1
-    return (sampled.square() + others.square()).sqrt()
+    return (sampled.square() + unsampled.square()).sqrt()
 
 
 def update_size(log_p: Tensor, tokens: Tensor, hidden: Tensor) -> Tensor:

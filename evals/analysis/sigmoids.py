@@ -53,8 +53,8 @@ def sigmoid_fits(names: Sequence[str], curves: pd.DataFrame) -> Plot:
             f"{whole.mid:.0f}; {100 * inside:.0f} % of the second half inside, measured - predicted {gap:+.3f}"
         )
     if not rows:
-        said = "; ".join(without) or f"expected a run with at least {2 * FEWEST + 1} steps of {metric}, got none"
-        raise ValueError(f"sigmoid fits: {said}")
+        reasons = "; ".join(without) or f"expected a run with at least {2 * FEWEST + 1} steps of {metric}, got none"
+        raise ValueError(f"sigmoid fits: {reasons}")
     numbers = pd.concat(rows, ignore_index=True)
     caption = (
         f"{'. '.join([*texts, *without])}. A, B: of a fit to all steps, A ± its standard error. Band of the fit: the "
@@ -78,6 +78,7 @@ def sigmoid_fits(names: Sequence[str], curves: pd.DataFrame) -> Plot:
 
 
 def _limits(curves: pd.DataFrame, metric: str) -> tuple[float, float]:
-    """What the metric can be: 0 to 1 if every value is; else (a reward of another range) the values that were seen."""
+    """The limits of the metric: 0 to 1 if every value is within, else (a reward of another range) the values that were
+    seen."""
     low, high = float(curves[metric].min()), float(curves[metric].max())
     return (min(0.0, low), max(1.0, high))

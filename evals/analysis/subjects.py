@@ -99,7 +99,7 @@ def read_subject(
     for (benchmark, table), conditions_of in zip(tables.items(), (conditions[b] for b in tables), strict=True):
         if conditions_of is not None:
             where = f"{name}, {benchmark}"
-            problems, prompt = _asked(where, benchmark, conditions_of, table, tokenizer, data_dir)
+            problems, prompt = _problems_and_prompt(where, benchmark, conditions_of, table, tokenizer, data_dir)
             seen[benchmark] = {p.id: prompts.render(prompt, p, tokenizer) for p in problems}
     return Subject(name, tables, model_path, seen)
 
@@ -112,14 +112,14 @@ def _check_model(name: str, conditions: Mapping[str, Conditions | None], model_p
         if "sha256" not in stated["model"]:
             raise ValueError(f"{name}, {benchmark}: sampled from a server, whose model and chat template are not known")
     expected = {str(stated["model"]["sha256"]) for stated in conditions.values() if stated}
-    if expected and expected != {here := model_fingerprint(model_path)}:
+    if expected and expected != {local_hash := model_fingerprint(model_path)}:
         raise ValueError(
             f"{name}: model_path={model_path!r} is not the model that generated the samples "
-            f"(expected sha256 {', '.join(sorted(expected))}, got {here})"
+            f"(expected sha256 {', '.join(sorted(expected))}, got {local_hash})"
         )
 
 
-def _asked(
+def _problems_and_prompt(
     where: str,
     benchmark: str,
     conditions: Conditions,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _PROBE = 8  # tokens for the comparison of both ways to compute logits
 _TOLERANCE = {"float64": 1e-9, "float32": 1e-4}  # relative to the largest logit; other types are coarser
 _COARSE = 0.03
-MASS = 0.95  # of the probability, in the set of tokens that the branching factor counts
+MASS = 0.95  # the share of the probability in the set of tokens that the branching factor counts
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def split(model: Any, probe: Tensor) -> SplitModel:
 # numbers: the logits of one piece (16 MiB in float32, a few copies); pieces that fit caches are measured faster than
 # larger ones
 LOGITS_AT_ONCE = 2**22
-TOKENS_AT_ONCE = 2**13  # of a batch, its padding included
+TOKENS_AT_ONCE = 2**13  # per batch, its padding included
 
 
 Values = dict[str, "np.ndarray[Any, Any]"]

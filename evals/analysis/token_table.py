@@ -144,8 +144,8 @@ def outcomes(table: pd.DataFrame) -> dict[str, pd.Series]:
 
 def present(tables: Tables) -> dict[str, str]:
     """Those of correct and incorrect responses that occur, or else all, with their titles."""
-    there = [o for o in (CORRECT, INCORRECT) if any(outcomes(table)[o].any() for table in tables.values())]
-    return {outcome: TITLES[outcome] for outcome in there or [ALL]}
+    outcomes_measured = [o for o in (CORRECT, INCORRECT) if any(outcomes(table)[o].any() for table in tables.values())]
+    return {outcome: TITLES[outcome] for outcome in outcomes_measured or [ALL]}
 
 
 def position_bins(table: pd.DataFrame, count: int) -> Bins:

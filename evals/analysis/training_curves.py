@@ -214,7 +214,9 @@ def with_average(curves: pd.DataFrame) -> pd.DataFrame:
     if len(names) < 2:
         return curves
     mean = curves[names].mean(axis=1, skipna=False)
-    first = mean.groupby([curves["model"], curves["seed"]]).transform("first")  # of steps in order, without NaN
+    first = mean.groupby([curves["model"], curves["seed"]]).transform(
+        "first"
+    )  # the first of the steps in order, without NaN
     ks = sorted({name.rpartition("_at_")[2] for name in names})
     column = f"curve/{AVERAGE}/avg_at_{ks[0] if len(ks) == 1 else 'n'}"
     return curves.assign(**{column: mean, f"curve/{AVERAGE}/change": mean - first})

@@ -106,12 +106,12 @@ def of_tokens(tokens: Sequence[str], categories: Callable[[str], Sequence[str]])
     (its character is in the token before) stands for the previous character."""
     text = "".join(tokens)
     of_character = categories(text)
-    found = []
+    token_categories = []
     for token, end in zip(tokens, accumulate(map(len, tokens)), strict=True):
         start = end - (len(token) or min(end, 1))
         solid = [of_character[i] for i in range(start, end) if not text[i].isspace()]
-        found.append(max(solid, key=solid.count) if solid else OTHER)
-    return found
+        token_categories.append(max(solid, key=solid.count) if solid else OTHER)
+    return token_categories
 
 
 def word_measures(tables: Tables, categories: Mapping[str, pd.Series], shown: Sequence[str]) -> pd.DataFrame:

@@ -35,10 +35,10 @@ def is_gold(answer: str) -> bool:
     if not answer.startswith("{"):
         return False
     try:
-        found = json.loads(answer)
+        content = json.loads(answer)
     except (ValueError, RecursionError):
         return False
-    return isinstance(found, dict) and set(FIELDS) <= set(found)
+    return isinstance(content, dict) and set(FIELDS) <= set(content)
 
 
 class ProgramGrader:

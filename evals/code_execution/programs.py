@@ -80,8 +80,8 @@ def fenced(response: str) -> bool:
 
 def _program(text: str, defines: re.Pattern[str]) -> Code | None:
     blocks = list(_blocks(text, defines))
-    if found := [block for block in blocks if defines.search(block.text)]:
-        return found[-1]
+    if definitions := [block for block in blocks if defines.search(block.text)]:
+        return definitions[-1]
     if not blocks and (bare := _unfenced(text, defines)):
         return bare
     bodies = [body for block in blocks or [Code(text, closed=False)] if (body := _body(block))]
@@ -89,8 +89,8 @@ def _program(text: str, defines: re.Pattern[str]) -> Code | None:
 
 
 def _fenced(text: str, defines: re.Pattern[str]) -> Code | None:
-    found = [block for block in _blocks(text, None) if block.closed and defines.search(block.text)]
-    return found[-1] if found else None
+    definitions = [block for block in _blocks(text, None) if block.closed and defines.search(block.text)]
+    return definitions[-1] if definitions else None
 
 
 def _first(text: str, defines: re.Pattern[str]) -> Code | None:
@@ -131,9 +131,11 @@ def _blocks(text: str, defines: re.Pattern[str] | None) -> Iterator[Code]:
     """The blocks in fences, without the indentation of their fence; the last may never be closed. With `defines`, what
     stands before a first fence that opens nothing is one too: the prompt has opened it."""
     lines = text.splitlines(keepends=True)
-    inside: list[str] = []  # of the open block
+    inside: list[str] = []  # lines of the open block
     fence, indent, open_ = "", 0, False
-    strings = _TripleQuotes()  # of the open block, and until the first one of code that stands without a fence
+    strings = (
+        _TripleQuotes()
+    )  # the strings of the open block, and until the first block those of code that stands without a fence
     for number, line in enumerate(lines):
         match = _FENCE.match(line.rstrip("\n"))
         code = open_ or (
@@ -212,11 +214,11 @@ def _is_code(text: str, defines: re.Pattern[str]) -> bool:
 def _unfenced(text: str, defines: re.Pattern[str]) -> Code | None:
     """Code that defines the function between prose, without a fence: from the first line that starts code at the
     function's indentation to the first line after it that is no code."""
-    found = defines.search(text)
-    if found is None:
+    definition = defines.search(text)
+    if definition is None:
         return None
-    indent = len(found[0]) - len(found[0].lstrip())
-    lines, at = text.splitlines(keepends=True), text.count("\n", 0, found.start())
+    indent = len(definition[0]) - len(definition[0].lstrip())
+    lines, at = text.splitlines(keepends=True), text.count("\n", 0, definition.start())
     starts = [i for i in range(at + 1) if _indent(lines[i]) == indent and _STARTS.match(lines[i].lstrip())]
     kept: list[str] = []
     strings = _TripleQuotes()

@@ -189,7 +189,7 @@ def _visible() -> tuple[str, ...]:
     """The folders that Python needs (itself, its packages, system libraries), none inside another."""
     needed = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", sys.base_prefix, sys.prefix]
     paths = sorted({path for path in needed if os.path.isdir(path) and path not in ("/", "/usr", "/usr/local")})
-    return tuple(p for p in paths if not any(p.startswith(f"{other}/") for other in paths))
+    return tuple(p for p in paths if not any(p.startswith(f"{parent}/") for parent in paths))
 
 
 def _pipes(stack: ExitStack, count: int) -> list[FileIO]:
@@ -241,7 +241,7 @@ DENIED = {  # call: its number on each of MACHINES; None where there is none
     "setns": (308, 268),
     "shmget": (29, 194),  # memory that no limit counts
     "memfd_create": (319, 279),
-    "ptrace": (101, 117),  # of bubblewrap's own process, which ends this one
+    "ptrace": (101, 117),  # bubblewrap's own process, which ends this one
     "process_vm_writev": (311, 271),
     "add_key": (248, 217),  # the keyrings of who started this
     "request_key": (249, 218),

@@ -49,7 +49,10 @@ from evals.suggest import expected, nearest
 TASKS = Path(__file__).parent / "tasks"
 SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet", ".csv", ".json")
 LETTERS = "ABCDEFGHIJ"
-USUAL = {"problem": ("question", "prompt", "query"), "answer": ("label", "gold", "target", "solution")}  # of others
+USUAL = {
+    "problem": ("question", "prompt", "query"),
+    "answer": ("label", "gold", "target", "solution"),
+}  # the column names of others
 
 
 @dataclass(frozen=True)
@@ -283,14 +286,14 @@ def _problems(
         numbered = f"{name}-{index:0{width}d}"
         identifier = _cell(row, "id", columns, where, default=numbered) if own_ids else numbered
         _check_columns(name, row, columns, where)
-        others = tuple(_text(row, column, where) for column in columns.get("choices", ())) or None
+        wrong_choices = tuple(_text(row, column, where) for column in columns.get("choices", ())) or None
         answer = _program(row, columns, where) or _cell(row, "answer", columns, where)
         if mark is not None and mark in answer:
             answer = answer.rpartition(mark)[2].strip()
             if not answer:
                 raise UsageError(f"{where}: expected an answer after {mark!r}")
         text = _cell(row, "problem", columns, where, as_written="program" in columns)
-        problems.append(Problem(identifier, text, answer, others))
+        problems.append(Problem(identifier, text, answer, wrong_choices))
     repeated = [identifier for identifier, count in Counter(p.id for p in problems).items() if count > 1]
     if repeated:
         raise UsageError(f"{name} from {source}: column 'id' repeats {repeated[0]!r}, expected one row for each id")
@@ -299,15 +302,15 @@ def _problems(
 
 def _as_named(row: Mapping[str, Any], columns: Mapping[str, str], where: str) -> dict[str, Any]:
     """A row of a user's file, with the columns that they named in place of those of our names that it has too."""
-    found = {ours: reach(row, theirs) for ours, theirs in columns.items()}
-    for ours, theirs in columns.items():
-        if found[ours] is ABSENT:
-            near = nearest(theirs, list(row))
+    values = {column: reach(row, source) for column, source in columns.items()}
+    for column, source in columns.items():
+        if values[column] is ABSENT:
+            near = nearest(source, list(row))
             hint = f"Did you mean {near!r}? " if near else ""
             raise UsageError(
-                f"{where}: no column {theirs!r} (columns={ours}:{theirs}). {hint}It has {', '.join(map(repr, row))}"
+                f"{where}: no column {source!r} (columns={column}:{source}). {hint}It has {', '.join(map(repr, row))}"
             )
-    return {**row, **found}
+    return {**row, **values}
 
 
 def _refuse_hidden_choices(rows: Sequence[Mapping[str, Any]], problems: Sequence[Problem], where: str) -> None:
@@ -326,7 +329,7 @@ def _refuse_hidden_choices(rows: Sequence[Mapping[str, Any]], problems: Sequence
     shown = [str(choice) for choice in row[listed]] if listed else [row[letter] for letter in letters]
     if any(choice in problems[0].problem for choice in shown):
         return
-    text = next((name for name, of in row.items() if of == row["problem"]), "problem")
+    text = next((name for name, value in row.items() if value == row["problem"]), "problem")
     joined = f'(.{listed} | join("\\n"))' if listed else " + ".join(f'"\\n{name}. " + .{name}' for name in letters)
     shown_too = f'.problem = .{text} + "\\n" + {joined}'
     raise UsageError(
@@ -346,7 +349,7 @@ def _refuse_choices_beside(rows: Sequence[Mapping[str, Any]], problems: Sequence
         UsageError: it names the columns.
     """
     row = rows[0]
-    beside = [name for name, of in row.items() if isinstance(of, str) and _CHOICE.search(name)]
+    beside = [name for name, value in row.items() if isinstance(value, str) and _CHOICE.search(name)]
     if len(beside) < 2 or any(row[name] in problems[0].problem for name in beside):
         return
     raise UsageError(

@@ -90,15 +90,15 @@ def dataset(
     loaded = benchmarks.load(
         benchmark, data_dir=data_dir, allow_changed_data=allow_changed_data, choice_seed=choice_seed
     )
-    own = prompts.of(benchmark)
+    default_prompt = prompts.of_benchmark(benchmark)
     rows = [
         {
             "id": problem.id,
             "problem": prompts.question(problem),
             "answer": problem.answer,
-            "prompt": own.user.replace("{problem}", prompts.question(problem)),
-            "prefix": own.prefix,
-            "policy": policy or own.policy,
+            "prompt": default_prompt.user.replace("{problem}", prompts.question(problem)),
+            "prefix": default_prompt.prefix,
+            "policy": policy or default_prompt.policy,
         }
         for problem in loaded.problems
     ]

@@ -34,16 +34,16 @@ class ProblemFile:
         path, _, query = text.partition("?")
         columns = {}
         for pair in filter(None, query.split("&")):
-            ours, _, theirs = map(unquote_plus, pair.partition("="))
-            if not theirs:
+            column, _, source = map(unquote_plus, pair.partition("="))
+            if not source:
                 raise UsageError(f"{text}: expected {path}?OURS=THEIRS&OURS=THEIRS, got {pair!r}")
-            if known is not None and ours not in known:
-                raise UsageError(f"columns={ours}:{theirs}: {expected(ours, known)}, then the file's column")
-            columns[ours] = theirs
+            if known is not None and column not in known:
+                raise UsageError(f"columns={column}:{source}: {expected(column, known)}, then the file's column")
+            columns[column] = source
         return cls(path, columns)
 
     def __str__(self) -> str:
-        pairs = (f"{ours}={re.sub('[%&+]', _quoted, theirs)}" for ours, theirs in self.columns.items())
+        pairs = (f"{column}={re.sub('[%&+]', _quoted, source)}" for column, source in self.columns.items())
         return f"{self.path}?{'&'.join(pairs)}" if self.columns else self.path
 
 

@@ -18,7 +18,7 @@ from evals.errors import UsageError
 from evals.grading.extraction import POLICIES
 from evals.suggest import expected
 
-WRITTEN = "boxed_suffix"  # of benchmarks that name no prompt
+WRITTEN = "boxed_suffix"  # for benchmarks that name no prompt
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def kind(policy: str) -> str:
     return "a program" if policy in PROGRAMS else "a letter" if policy == "letter" else "a written answer"
 
 
-def of(benchmark: str) -> Prompt:
+def of_benchmark(benchmark: str) -> Prompt:
     """A benchmark's own prompt: that of its task file, else `WRITTEN`.
 
     Raises:
@@ -167,21 +167,21 @@ def read_examples(path: Path) -> tuple[tuple[str, str], ...]:
     """
     pairs = []
     for number, row in enumerate(read_rows(path), 1):
-        said = next((row[key] for key in ("response", "solution", "answer") if row.get(key) is not None), None)
-        if row.get("problem") is None or said is None:
+        response = next((row[key] for key in ("response", "solution", "answer") if row.get(key) is not None), None)
+        if row.get("problem") is None or response is None:
             raise UsageError(
                 f"examples={path}, row {number}: expected problem, and response, solution or answer. It has "
                 f"{', '.join(map(str, row))}"
             )
-        pairs.append((str(row["problem"]), str(said)))
+        pairs.append((str(row["problem"]), str(response)))
     if not pairs:
         raise UsageError(f"examples={path}: expected one row or more, got none")
     return tuple(pairs)
 
 
 def parts(prompt: Prompt) -> dict[str, Any]:
-    """What a protocol may change in the prompt of its name (but not the template's variables), as a manifest has it:
-    its own system message, and all examples; {} for none."""
+    """The parts that a protocol may change in the prompt of its name (but not the template's variables), as a manifest
+    has them: its own system message, and all examples. {} for none."""
     changed: dict[str, Any] = {"system": prompt.system} if prompt.own_system else {}
     return changed | ({"examples": [list(pair) for pair in prompt.examples]} if prompt.examples else {})
 
@@ -191,7 +191,7 @@ def recorded(identity: Mapping[str, Any], decoding: Mapping[str, Any]) -> Prompt
     prompt = get(identity["name"])
     if "system" in identity:
         prompt = replace(prompt, system=identity["system"], own_system=True)
-    examples = tuple((problem, said) for problem, said in identity.get("examples", ()))
+    examples = tuple((problem, response) for problem, response in identity.get("examples", ()))
     return replace(prompt, examples=examples, variables=decoding.get("chat_template_kwargs"))
 
 
@@ -209,21 +209,21 @@ def question(problem: Problem) -> str:
 def messages(prompt: Prompt, problem: Problem) -> list[dict[str, str]]:
     """The conversation that a chat prompt starts; a prefix of the response is its last message."""
     prefix = [{"role": "assistant", "content": prompt.prefix}] if prompt.prefix else []
-    return [*_asked(prompt, problem), *prefix]
+    return [*_turns(prompt, problem), *prefix]
 
 
-def _asked(prompt: Prompt, problem: Problem) -> list[dict[str, str]]:
+def _turns(prompt: Prompt, problem: Problem) -> list[dict[str, str]]:
     """The conversation without the prefix: the system message, the examples and the problem."""
     turns = [("system", prompt.system)] if prompt.system is not None else []
-    for asked, said in prompt.examples:
-        turns += [("user", prompt.user.replace("{problem}", asked)), ("assistant", said)]
+    for example_problem, response in prompt.examples:
+        turns += [("user", prompt.user.replace("{problem}", example_problem)), ("assistant", response)]
     turns.append(("user", prompt.user.replace("{problem}", question(problem))))
     return [{"role": role, "content": content} for role, content in turns]
 
 
-def _continued(text: str, said: str) -> str:
+def _continued(text: str, response: str) -> str:
     """A response after the text that asks for it, with a blank between two words."""
-    return f"{text}{said}" if text[-1:].isspace() or said[:1].isspace() else f"{text} {said}"
+    return f"{text}{response}" if text[-1:].isspace() or response[:1].isspace() else f"{text} {response}"
 
 
 def render(prompt: Prompt, problem: Problem, tokenizer: Any) -> str:
@@ -233,7 +233,9 @@ def render(prompt: Prompt, problem: Problem, tokenizer: Any) -> str:
         UsageError: a chat prompt, but the tokenizer has no chat template.
     """
     if not prompt.chat:
-        before = [_continued(prompt.user.replace("{problem}", asked), said) for asked, said in prompt.examples]
+        before = [
+            _continued(prompt.user.replace("{problem}", example), response) for example, response in prompt.examples
+        ]
         return "\n\n".join([*before, prompt.user.replace("{problem}", question(problem))]) + prompt.prefix
     if not tokenizer.chat_template:
         raise UsageError(
@@ -242,13 +244,13 @@ def render(prompt: Prompt, problem: Problem, tokenizer: Any) -> str:
         )
     from jinja2 import TemplateError
 
-    asked = _asked(prompt, problem)
+    turns = _turns(prompt, problem)
     try:
         text: str = tokenizer.apply_chat_template(
-            asked, tokenize=False, add_generation_prompt=True, **(prompt.variables or {})
+            turns, tokenize=False, add_generation_prompt=True, **(prompt.variables or {})
         )
     except TemplateError as error:
-        roles = ", ".join(message["role"] for message in asked)
+        roles = ", ".join(message["role"] for message in turns)
         raise UsageError(
             f"prompt {prompt.name!r}: the chat template of {tokenizer.name_or_path!r} fails on a conversation of "
             f"{roles} ({error}). Expected another prompt, such as plain, or a template that takes these roles"

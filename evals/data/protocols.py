@@ -135,7 +135,7 @@ class Protocol:
         """The prompt for one benchmark, with the protocol's extraction policy."""
         name = self.value("prompt", benchmark)
         prompt = prompts.with_parts(
-            prompts.of(benchmark) if name == "benchmark" else prompts.get(name),
+            prompts.of_benchmark(benchmark) if name == "benchmark" else prompts.get(name),
             system=self.value("system", benchmark),
             examples=self.value("examples", benchmark),
             variables=self.chat_template_kwargs.value,
@@ -145,8 +145,8 @@ class Protocol:
 
     def stop_of(self, benchmark: str) -> tuple[str, ...] | None:
         """The texts that end a response to one benchmark: its own, else its prompt's; None for none."""
-        own = self.value("stop", benchmark)
-        return (self.prompt_of(benchmark).stop if own is None else own) or None
+        stop_texts = self.value("stop", benchmark)
+        return (self.prompt_of(benchmark).stop if stop_texts is None else stop_texts) or None
 
     def sourced(self) -> dict[str, Sourced[Any]]:
         """Every value with its source, by field name; without those that are off and that nobody has stated."""
@@ -170,7 +170,7 @@ class Protocol:
                     raise UsageError(f"protocol {self.name}: no field {key!r}. {expected(key, sourced)}")
                 new[key] = sourced[key].replace(_given(key, value), origin, note)
         n = values.get("n")
-        if isinstance(n, int) and "ks" not in values:  # of the k there are, those that n allows
+        if isinstance(n, int) and "ks" not in values:  # only the ks that n allows
             ks = _cut(self.ks.value, n)
             why = f"those of {self.name} that n={n} allows ({note})"
             new["ks"] = self.ks if ks == self.ks.value else self.ks.replace(ks, Origin.ASSUMED, why)
@@ -202,7 +202,7 @@ def get(name: str) -> Protocol:
 def _cut(ks: Any, n: int) -> Any:
     """The ks up to n, for each benchmark, and n itself where larger ones fall away."""
     if isinstance(ks, Mapping):
-        return {benchmark: _cut(own, n) for benchmark, own in ks.items()}
+        return {benchmark: _cut(ks_of_benchmark, n) for benchmark, ks_of_benchmark in ks.items()}
     kept = tuple(k for k in ks if k <= n)
     return kept if len(kept) == len(ks) or n in kept else (*kept, n)
 
@@ -270,9 +270,9 @@ def check(protocol: Protocol) -> None:
         with faults.gathered():
             if text := "; ".join(_checked(protocol, name)):
                 misfits.setdefault(text, []).append(name)
-    for text, of in misfits.items():
+    for text, affected in misfits.items():
         with faults.gathered():
-            raise UsageError(f"protocol {protocol.name}, benchmark {', '.join(of)}: {text}")
+            raise UsageError(f"protocol {protocol.name}, benchmark {', '.join(affected)}: {text}")
     faults.refuse()
 
 
@@ -285,13 +285,13 @@ def _checked(protocol: Protocol, name: str) -> list[str]:
             f"protocol {protocol.name}: {' and '.join(missing)} {'have' if len(missing) > 1 else 'has'} no value "
             f"for {name}, just for {known}. Expected {', '.join(f'{key}=...' for key in missing)} too"
         )
-    asked, problems = protocol.value("prompt", name), list(_misfits(protocol, name))
+    prompt_name, problems = protocol.value("prompt", name), list(_misfits(protocol, name))
     try:
-        if asked != "benchmark":
-            prompts.get(asked)
+        if prompt_name != "benchmark":
+            prompts.get(prompt_name)
     except UsageError as error:
         return [*problems, str(error)]
-    problems += _asked(protocol, name)
+    problems += _prompt_misfits(protocol, name)
     if not problems:
         protocol.prompt_of(name)
     return problems
@@ -327,35 +327,38 @@ def _misfits(protocol: Protocol, benchmark: str) -> Iterator[str]:
         yield f"n={at('n')!r} at temperature 0, expected n=1 (greedy samples are all the same), or temperature=0.6 too"
 
 
-def _asked(protocol: Protocol, benchmark: str) -> Iterator[str]:
-    """What a benchmark asks for (a program, a letter, a written answer) is the benchmark's: a prompt that asks for
-    something else does not fit, unless the protocol names it for this benchmark. A program is only ever read as one."""
-    own, asked = prompts.of(benchmark), protocol.value("prompt", benchmark)
+def _prompt_misfits(protocol: Protocol, benchmark: str) -> Iterator[str]:
+    """The benchmark decides what is asked for (a program, a letter, a written answer): a prompt that asks for something
+    else does not fit, unless the protocol names it for this benchmark. A program is only ever read as one."""
+    default, prompt = prompts.of_benchmark(benchmark), protocol.value("prompt", benchmark)
     policy = protocol.value("extraction", benchmark)
     if policy not in ("prompt", *POLICIES, *PROGRAMS) and not (isinstance(policy, str) and ":" in policy):
         return  # `_misfits` says so
-    used = prompts.get(asked) if asked != "benchmark" else own
+    used = prompts.get(prompt) if prompt != "benchmark" else default
     named = isinstance(protocol.prompt.value, Mapping) and benchmark in protocol.prompt.value
     read = used.policy if policy == "prompt" else policy
     if (
-        used.asks_for != own.asks_for
+        used.asks_for != default.asks_for
         and not named
         and not (isinstance(benchmark, OwnBenchmark) and used.asks_for != "a program")
     ):
         yield (
-            f"prompt={asked!r} asks for {used.asks_for} ({used.policy}), and {benchmark} wants {own.asks_for} "
-            f"({own.policy}). Expected its own, prompt=benchmark (which is {own.name}), or this one named for it: "
-            f'prompt={{"{benchmark}":"{asked}","default":"benchmark"}}'
+            f"prompt={prompt!r} asks for {used.asks_for} ({used.policy}), and {benchmark} wants "
+            f"{default.asks_for} ({default.policy}). Expected its own, "
+            f"prompt=benchmark (which is {default.name}), or this one named for it: "
+            f'prompt={{"{benchmark}":"{prompt}","default":"benchmark"}}'
         )
-    elif ":" not in read and "a program" in (kinds := {prompts.kind(read), own.asks_for}) and len(kinds) == 2:
+    elif ":" not in read and "a program" in (kinds := {prompts.kind(read), default.asks_for}) and len(kinds) == 2:
         given = (
-            f"prompt={asked!r}, whose answers are extracted by {read}" if policy == "prompt" else f"extraction={read!r}"
+            f"prompt={prompt!r}, whose answers are extracted by {read}"
+            if policy == "prompt"
+            else f"extraction={read!r}"
         )
-        yield f"{given}, but {benchmark} wants {own.asks_for}. Expected a policy for that, as {own.policy}"
+        yield f"{given}, but {benchmark} wants {default.asks_for}. Expected a policy for that, as {default.policy}"
 
 
 def _optional_misfits(at: Callable[[str], Any]) -> Iterator[str]:
-    """What is wrong with the values that are off by default."""
+    """The faults of the values that are off by default."""
     fits: dict[str, tuple[Callable[[Any], bool], str]] = {
         "top_k": (lambda v: _whole(v) and v >= 1, "a whole number >= 1, or null for all tokens"),
         "min_p": (lambda v: _number(v) and 0 <= v <= 1, "a number in [0, 1]"),

@@ -128,7 +128,7 @@ def _lines(path: Path) -> Iterator[str]:
         raise UsageError(
             f"{path}, line {number}: not UTF-8 text ({error.reason} at byte {error.start}){convert}"
         ) from error
-    except (OSError, EOFError, zlib.error) as error:  # of gzip: not gzipped, or cut off
+    except (OSError, EOFError, zlib.error) as error:  # gzip: not gzipped, or cut off
         raise UsageError(f"{path}: cannot be read ({error})") from error
 
 
@@ -136,7 +136,7 @@ def _csv(path: Path, delimiter: str) -> Iterator[dict[str, Any]]:
     lines = dropwhile(is_comment, _ended(_lines(path)))
     header = unicodedata.normalize("NFC", next(lines, ""))  # a letter and its accent may come as two characters
     if delimiter not in header:  # a spreadsheet of a language with decimal commas, or tabs
-        delimiter = next((other for other in (";", "\t") if other in header), delimiter)
+        delimiter = next((separator for separator in (";", "\t") if separator in header), delimiter)
     csv.field_size_limit(LONGEST_LINE)  # a thought of 32k tokens is longer than Python's limit
     reader = csv.DictReader(chain([header], lines), delimiter=delimiter)
     ended = 1
@@ -144,7 +144,7 @@ def _csv(path: Path, delimiter: str) -> Iterator[dict[str, Any]]:
         refuse_twice([stripped for name in reader.fieldnames or () if (stripped := name.strip())])
         for row in reader:
             if None in row or None in row.values():
-                spread = reader.line_num > ended + 1  # of several lines: a quote holds them together
+                spread = reader.line_num > ended + 1  # several lines in one cell: a quote holds them together
                 where = f"lines {ended + 1} to {reader.line_num}" if spread else f"line {reader.line_num}"
                 quoted = "; does a quote that opens there not close?" if spread else ""
                 raise UsageError(f"{where}: expected {len(reader.fieldnames or ())} cells{quoted}")

@@ -16,7 +16,7 @@ from evals.grading.quantity import unit
 
 
 class Form(NamedTuple):
-    """What may stand in a parenthesis. `example` and `counter` are answers for 5: the first is accepted."""
+    """Words that may stand in a parenthesis. `example` and `counter` are answers for 5: the first is accepted."""
 
     name: str
     pattern: str
@@ -84,35 +84,35 @@ def parted(text: str) -> tuple[str, str] | None:
             break
     before, inside = text[:start], text[start + 1 : end.start()]
     opened = len(re.findall(r"\\text\s*\{[^{}]*$", before)) > 0
-    said = rf"\text{{{inside}" if opened else inside
-    said = plain(plain(said + "}" * (said.count("{") - said.count("}")))).strip()
+    words = rf"\text{{{inside}" if opened else inside
+    words = plain(plain(words + "}" * (words.count("{") - words.count("}")))).strip()
     word = _ANY_WORD if opened else _WORD
-    if depth or not before.strip() or not word.search(said) or _NOT_HERE.search(said) or _CHOICE.match(plain(before)):
+    if depth or not before.strip() or not word.search(words) or _NOT_HERE.search(words) or _CHOICE.match(plain(before)):
         return None
     if not opened and not re.search(r"[\s\d})]$", before):
         return None  # f(abc)
     before = re.sub(r"\\text\s*\{\s*$", "", before) if re.search(r"\\text\s*\{\s*$", before) else before + "}" * opened
-    return (before.strip(), said) if before.strip() else None
+    return (before.strip(), words) if before.strip() else None
 
 
-def is_dropped(said: str) -> bool:
+def is_dropped(words: str) -> bool:
     """Whether words in a parenthesis say nothing that changes what stands before them."""
-    return any(re.fullmatch(form.pattern, said, re.IGNORECASE | re.DOTALL) for form in FORMS) and not doubted(said)
+    return any(re.fullmatch(form.pattern, words, re.IGNORECASE | re.DOTALL) for form in FORMS) and not doubted(words)
 
 
 def aside(gold: str, answer: str, same: Same) -> bool | None:
-    found = parted(answer)
-    if found is None or (parted(gold) and not re.search(r"\d", found[0])):
+    parts = parted(answer)
+    if parts is None or (parted(gold) and not re.search(r"\d", parts[0])):
         return None
-    value, said = found
-    if is_dropped(said):
+    value, words = parts
+    if is_dropped(words):
         return same(gold, value)
-    if unit(said) is not None:
-        return same(gold, rf"{value}\text{{ {said}}}")
-    if rounded := _ABOUT.match(said):
-        return same(value, rf"{value} \approx {said[rounded.end() :]}") and same(gold, value)
-    lead = _LEAD.match(said)
-    again = said[lead.end() :].strip() if lead else said
+    if unit(words) is not None:
+        return same(gold, rf"{value}\text{{ {words}}}")
+    if rounded := _ABOUT.match(words):
+        return same(value, rf"{value} \approx {words[rounded.end() :]}") and same(gold, value)
+    lead = _LEAD.match(words)
+    again = words[lead.end() :].strip() if lead else words
     alone = lead or not re.search(r"(?<![\\A-Za-z])[A-Za-z]{2,}", again)
     if spoken(again) or (alone and re.search(r"\d|\\[a-z]", again)):
         return same(value, again) and same(gold, value)

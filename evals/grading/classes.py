@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-COMPARED = 16  # of a problem's texts, the most frequent ones: each text is compared with them, and they with each
+COMPARED = 16  # a problem's most frequent texts: each text is compared with them, and they with each
 
 
 def first_members(answers: Sequence[str], same: Callable[[str, str], bool]) -> dict[str, str]:
-    """Of each text the first member of its class: the first that it equals, else itself.
+    """For each text, the first member of its class: the first that it equals, else itself.
 
-    All pairs are compared of up to COMPARED different texts. Of more, a pair of rare ones is not: at most COMPARED
-    comparisons a text, where all pairs would take a square. A class that could be the majority has a frequent text.
+    All pairs are compared of up to COMPARED different texts. Among more texts, a pair of rare ones is not: at most
+    COMPARED comparisons a text, where all pairs would take a square. A class that could be the majority has a frequent
+    text.
     """
     texts = Counter(answers)  # in order of appearance
     frequent = {text for text, _ in texts.most_common(COMPARED)}

@@ -77,9 +77,9 @@ def _plain_name(name: str) -> str:
     return re.sub(r"^\|([A-Z]{2})\|$", r"\1", re.sub(r"[{}]", "", name))
 
 
-def renamed(form: Named, other: Named) -> str | None:
+def renamed(form: Named, target: Named) -> str | None:
     """A value in terms of the other's name, or None if the names stand for different things."""
-    names = [_plain_name(side.name) for side in (form, other)]
+    names = [_plain_name(side.name) for side in (form, target)]
     heads = [re.split(r"[(\[]|_(?!\d)", name)[0] for name in names]
     if names[0] == names[1] or heads[0] == names[1] or names[0] == heads[1]:
         return form.values[-1]  # P(X=2)=1/4 and P=1/4, S_{ABC}=6 and S=6
@@ -203,8 +203,8 @@ def same_collection(gold: str, answer: str, same: Same) -> bool | None:
     left, right = collection(gold), collection(answer)
     if left is None and right is None:
         return None
-    for one, other, text in ((left, right, answer), (right, left, gold)):
-        if one is None and other is not None and (whole := without_separators(text)) != text and "," in text:
+    for bare, listed, text in ((left, right, answer), (right, left, gold)):
+        if bare is None and listed is not None and (whole := without_separators(text)) != text and "," in text:
             return same(gold, whole) if text is answer else same(whole, answer)  # 479,001,600 for 12!
     if left is None and right is not None and right.kind == "list" and len(right.items) > 1:
         # the same value written in different ways (`\\frac{3}{4}, 0.75`) is that value; `5, 5` is not 5
@@ -259,7 +259,7 @@ def _other_names(left: Collection, right: Collection) -> bool:
 def _same_unordered(left: Sequence[str], right: Sequence[str], same: Same) -> bool:
     remaining = list(right)
     for item in left:
-        match = next((index for index, other in enumerate(remaining) if _same_item(item, other, same)), None)
+        match = next((index for index, candidate in enumerate(remaining) if _same_item(item, candidate, same)), None)
         if match is None:
             return False
         del remaining[match]

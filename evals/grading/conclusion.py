@@ -16,21 +16,21 @@ from evals.grading.asides import is_dropped, parted
 from evals.grading.counted import HEDGE, doubted
 from evals.grading.numbers import has_symbols, split
 
-_LONGEST = 1_500  # of the end that is read
+_LONGEST = 1_500  # characters at the end that are read
 _FEWEST_WORDS = 3
 
 
 class Conclusion(NamedTuple):
-    """What a text concludes; `value` is None where it concludes nothing, and `unread` where it may conclude something
-    that is not read."""
+    """The conclusion of a text. `value` is None where it concludes nothing, and `unread` where it may conclude
+    something that is not read."""
 
     value: str | None
     unread: bool = False
 
 
 class Form(NamedTuple):
-    """Words before the value that a clause concludes. Of `example` the value is 5; `counter` is a near sentence with
-    a 5 that is not concluded."""
+    """Words before the value that a clause concludes. The value of `example` is 5. `counter` is a near sentence with a
+    5 that is not concluded."""
 
     name: str
     pattern: str
@@ -195,10 +195,10 @@ def is_derivation(text: str) -> bool:
     tail = text[-_LONGEST:]
     if r"\begin{cases}" in tail or not re.search(r"\d|\\[a-z]", tail):
         return False
-    said = _plain(tail)
-    words = len(_WORD.findall(_COMMAND.sub(" ", said)))
-    verb = re.search(r"[=:]|[.!]\s|\b(?:is|are|so|has|have|thus)\b", said)
-    short = words > 1 and _CLAUSE.search(said) is not None
+    plain_tail = _plain(tail)
+    words = len(_WORD.findall(_COMMAND.sub(" ", plain_tail)))
+    verb = re.search(r"[=:]|[.!]\s|\b(?:is|are|so|has|have|thus)\b", plain_tail)
+    short = words > 1 and _CLAUSE.search(plain_tail) is not None
     return short or words > 2 * _FEWEST_WORDS or (words >= _FEWEST_WORDS and verb is not None)
 
 
@@ -224,11 +224,11 @@ _VALUE_FIRST = re.compile(
     rf"(?:is|was)\s+the\s+{_SUCH}*[a-z]+|of\s+the\s+[a-z]+\s+are\s+[a-z][a-z\s]*\d*", re.IGNORECASE
 )
 _WHICH_ONES = re.compile(r"\s+(?:that|which|satisfying|such\s+that|with|in|to)\b.*", re.IGNORECASE | re.DOTALL)
-_LONGEST_WORD = 40  # of prose; a longer one is code
+_LONGEST_WORD = 40  # the longest word of prose. A longer one is code.
 
 
 def conclusion(text: str) -> Conclusion:
-    """What a derivation concludes (see the module's text)."""
+    """The conclusion of a derivation (see the module's text)."""
     text = _HOPE.sub("", text[-_LONGEST:])
     text = re.sub(r"\n\s*(?=[=+]|-\s)", " ", _LOOK.sub(" ", _BREAK.sub(" \n ", _plain(text))))
     parts = [part for line in text.split("\n") for part in _SENTENCE.split(line)]
@@ -240,10 +240,10 @@ def conclusion(text: str) -> Conclusion:
     last = sentences[-1]
     if parted(f"0 {last}") and len(sentences) > 1 and last.startswith("("):  # a parenthesis alone
         return _NOTHING if not is_dropped(last.strip("() ")) else conclusion(text.replace(last, ""))
-    while (found := _ASIDE.search(last)) is not None:
-        if not is_dropped(found[0].strip("() ")):
-            return _NOTHING if doubted(found[0]) or found.end() == len(last) else not_read
-        last = f"{last[: found.start()]} {last[found.end() :]}"
+    while (aside_match := _ASIDE.search(last)) is not None:
+        if not is_dropped(aside_match[0].strip("() ")):
+            return _NOTHING if doubted(aside_match[0]) or aside_match.end() == len(last) else not_read
+        last = f"{last[: aside_match.start()]} {last[aside_match.end() :]}"
     whole = [part.strip(" .,;:") for part in _CLAUSE.split(_ARROW.split(last)[-1])]
     clause = next((part for part in reversed(whole) if part), "")
     circumstance = _CIRCUMSTANCE.search(clause)
@@ -262,11 +262,11 @@ def conclusion(text: str) -> Conclusion:
 
 def _stated(clause: str) -> str | None:
     """The value of a clause that has one of the forms; None of any other."""
-    found = _FORM.match(clause)
-    if found is None:
+    match = _FORM.match(clause)
+    if match is None:
         return None
-    before, rest = found["form"] or "", clause[found.end() :]
-    if re.search(r"\bmistake|\berror|\bluck", found["led"]) or doubted(found["led"]):
+    before, rest = match["form"] or "", clause[match.end() :]
+    if re.search(r"\bmistake|\berror|\bluck", match["led"]) or doubted(match["led"]):
         return None
     if not re.fullmatch(_THE_ANSWER.pattern, before, re.IGNORECASE) and (_CHANGED.search(before) or doubted(before)):
         return None
@@ -292,7 +292,7 @@ def concludes_answer(clause: str) -> bool:
 def _plain(text: str) -> str:
     """Without `\\text` and boxes, but around a unit of one letter."""
     for _ in range(3):
-        text = _TEXT.sub(lambda found: found[0] if re.fullmatch(r"\s*[A-Za-z]\s*", found[1]) else f" {found[1]} ", text)
+        text = _TEXT.sub(lambda match: match[0] if re.fullmatch(r"\s*[A-Za-z]\s*", match[1]) else f" {match[1]} ", text)
     return text
 
 
@@ -308,10 +308,10 @@ def _chain(sides: list[str]) -> str | None:
 
 def _behind(text: str) -> str | None:
     """The value at the start, with the words behind it; None where more mathematics follows."""
-    found = _VALUE.fullmatch(text.strip(" .,"))
-    if found is None:
+    match = _VALUE.fullmatch(text.strip(" .,"))
+    if match is None:
         return None
-    value, rest = found["value"].strip(), found["rest"].strip()
+    value, rest = match["value"].strip(), match["rest"].strip()
     if rest and value.endswith((",", ";", ":")):
         return None  # `it was 5, which was a mistake`
     value = value.strip(" .,;:").rstrip("\\ ")

@@ -108,7 +108,7 @@ def of_any_count(word: str) -> bool:
     return word in _ANY_COUNT
 
 
-def countable(written: str, one: bool, known: frozenset[str]) -> bool:
+def countable(written: str, singular: bool, known: frozenset[str]) -> bool:
     """Whether words behind a number can be what it counts: a noun phrase in the plural, and at most one that belongs
     to it; a part of something (`of a pizza`).
 
@@ -135,7 +135,7 @@ def countable(written: str, one: bool, known: frozenset[str]) -> bool:
     if not phrase:
         return behind[0] == "of" and len(behind) > 1 and (behind[1] in _ARTICLES or _plural(behind[1], known))
     noun = next((word for word in reversed(phrase) if word not in _AFTER), "")
-    return one or not noun or _plural(noun, known)
+    return singular or not noun or _plural(noun, known)
 
 
 def _plural(word: str, known: frozenset[str]) -> bool:

@@ -2,9 +2,9 @@
 
 Everything runs in the calling process, where nothing can be killed, so everything is bounded: texts of at most LONGEST
 characters, read by patterns of at most quadratic time (a test); at most MOST_COMPARISONS of parts; arithmetic on
-numbers below 10^(10^9) to 200 digits, and exactly up to 100,000. No bound is a clock, so that a verdict is the same
-on every machine. What a bound refuses is unscored, except an answer far larger than its gold, and one whose value is
-not computed where the gold's is. Both are wrong: in a training, a policy could else leave its group.
+numbers below 10^(10^9) to 200 digits, and exactly up to 100,000. No bound is a clock, so that a verdict is the same on
+every machine. An answer that a bound refuses is unscored, except an answer far larger than its gold, and one whose
+value is not computed where the gold's is. Both are wrong: in a training, a policy could else leave its group.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from evals.grading.spelling import clean
 
 LONGEST, DEEPEST = 2_000, 50
 FAR = 10  # times as long or as deep as the gold: no form of it is so large, and an answer that cannot be read is wrong
-MOST_COMPARISONS, MOST_NESTED = 2_000, 20  # of parts, and of parts inside parts
+MOST_COMPARISONS, MOST_NESTED = 2_000, 20  # parts, and parts inside parts
 FAR_LARGER = "too large to be read, and far larger than the gold"
 DEFAULT = Conventions()
 
@@ -103,13 +103,13 @@ def compared(gold: str, answer: str, conventions: Conventions) -> Comparison:
 
 def _concluded(comparison: Comparison, gold: str, answer: str) -> Comparison:
     """Compares what a sentence or a derivation concludes. Raises UnscorableError where that is not read."""
-    found = conclusion(answer)
-    if found.unread and _far_larger(gold, answer):
+    concluded = conclusion(answer)
+    if concluded.unread and _far_larger(gold, answer):
         comparison.steps.append(Step(gold, answer, FAR_LARGER, False))
         return comparison
-    if found.unread:
+    if concluded.unread:
         raise UnscorableError("prose: a sentence or derivation whose conclusion is not read")
-    left, right = clean(gold), clean(found.value or "")
+    left, right = clean(gold), clean(concluded.value or "")
     equal = bool(left and right) and _size(gold) is None and comparison(left, right)
     comparison.steps.append(Step(left, right, "conclusion of a text", equal))
     return comparison

@@ -50,8 +50,10 @@ _UNKNOWN = object()
 
 _MOST_WORK = 150_000  # operations, of all points together
 _LARGEST_WRITTEN = mpf(10) ** 10**9
-_MOST_TERMS = 200  # of a sum or product over an index, where it is not rational
-_LARGEST_ARGUMENT = mpf(10) ** 60  # of a function or a power; of larger ones the working precision knows nothing
+_MOST_TERMS = 200  # terms of a sum or product over an index, where it is not rational
+_LARGEST_ARGUMENT = (
+    mpf(10) ** 60
+)  # the largest argument of a function or a power. The working precision knows nothing of larger ones.
 
 
 @lru_cache(maxsize=4)
@@ -66,7 +68,7 @@ def _equal() -> Any:
 
 
 def _zero() -> Any:
-    """Of a sum, relative to its parts: it has cancelled."""
+    """Whether a sum has cancelled, relative to its parts."""
     return _bounds(mp.dps)[1]
 
 
@@ -296,7 +298,7 @@ def same_at(gold: str, answer: str, point: Mapping[str, Fraction]) -> bool:
         return _same(_number(left, point), _number(right, point)) is True
 
 
-WHOLE = ("gcd", "lcm", "bmod")  # of whole numbers alone
+WHOLE = ("gcd", "lcm", "bmod")  # functions of whole numbers alone
 _INDEXED = ("sum", "prod", "!!", *WHOLE)  # compared at whole numbers
 _ARITHMETIC = frozenset(["+", "-", "*", "/", "negative", "^", "root"])
 
@@ -390,11 +392,11 @@ def _to_the_last_digit(tree: Node, value: Any, point: Point) -> bool:
     return (value is not _UNKNOWN and abs(value) <= _largest()) or exact(tree, _rational(point)) is not None
 
 
-def _apart(one: tuple[float, float] | None, other: tuple[float, float] | None) -> bool:
+def _apart(first: tuple[float, float] | None, second: tuple[float, float] | None) -> bool:
     """Whether one of two values is certainly the larger one, by a power of ten and more than rounding loses."""
-    if one is None or other is None:
+    if first is None or second is None:
         return False
-    (_, small), (large, _) = sorted((one, other))
+    (_, small), (large, _) = sorted((first, second))
     return large - small > 1 + 1e-9 * min(abs(small), 1e300)
 
 
@@ -464,8 +466,8 @@ def same_equation(gold: Sequence[str], answer: Sequence[str], unknown: str = "",
             return False
         if derivatives:  # the ratio may change with all other symbols
             moved = [{**point, **{name: point[name] + 1 for name in derivatives}} for point in points]
-            others = [_ratio(left, right, point) for point in moved]
-            pairs = [(a, b) for a, b in zip(ratios, others, strict=True) if a and b]
+            moved_ratios = [_ratio(left, right, point) for point in moved]
+            pairs = [(a, b) for a, b in zip(ratios, moved_ratios, strict=True) if a and b]
         else:
             pairs = [(known[0], ratio) for ratio in known if known[0]]
         equal = len(pairs) >= _FEWEST and all(_same(a, b) for a, b in pairs)
@@ -473,7 +475,7 @@ def same_equation(gold: Sequence[str], answer: Sequence[str], unknown: str = "",
 
 
 def constant_ratio(gold: str, answer: str) -> Fraction | None:
-    """What the first is of the second, where that is the same at all points: 1.0003 for x/3 and 0.3332x."""
+    """The ratio of the first to the second, where it is the same at all points: 1.0003 for x/3 and 0.3332x."""
     try:
         left, right = parse(gold), parse(answer)
     except UnsupportedError:
@@ -500,11 +502,11 @@ def _same_derivatives(trees: list[Node]) -> list[Node]:
     names: dict[str, str] = {}
     variables: set[str] = set()
     for name in frozenset().union(*map(symbols, trees)):
-        found = _DERIVATIVE.fullmatch(name)
-        if found and (found["dots"] or found["primes"] or found["by"]):
-            variables |= {"t"} if found["dots"] else {found["by"]} if found["by"] else set()
-            order = len(found["primes"] or "") or (found["dots"] or "").count("d") or int(found["order"] or 1)
-            names[name] = found["of"] + "'" * order
+        match = _DERIVATIVE.fullmatch(name)
+        if match and (match["dots"] or match["primes"] or match["by"]):
+            variables |= {"t"} if match["dots"] else {match["by"]} if match["by"] else set()
+            order = len(match["primes"] or "") or (match["dots"] or "").count("d") or int(match["order"] or 1)
+            names[name] = match["of"] + "'" * order
     return trees if len(variables) > 1 else [_replaced(tree, "symbol", names) for tree in trees]
 
 

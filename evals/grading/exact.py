@@ -1,7 +1,7 @@
 r"""Values exactly, and expressions by their structure: where 200 digits are not enough to know a value.
 
-`exact` gives the rational value of a tree at rational points, whose digits are counted before they are computed. What
-is larger is compared by `normal`: equal where both have the same terms, factors and exponents in any order.
+`exact` gives the rational value of a tree at rational points, whose digits are counted before they are computed. Larger
+expressions are compared by `normal`: equal where both have the same terms, factors and exponents in any order.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MOST_DIGITS = 100_000
 _MOST_OF_A_FRACTION = 5_000  # digits of a numerator or denominator, which have to be reduced
 _MOST_WORK = 250_000  # digits, of all numbers together
 _MOST_FACTORIAL = 25_000  # 99,094 digits
-_MOST_TERMS = 2_100  # of a sum or product over an index; contests sum up to the year
+_MOST_TERMS = 2_100  # terms of a sum or product over an index, because contests sum up to the year
 _MOST_BITS_OF_A_ROOT = 1_500
 
 
@@ -106,7 +106,7 @@ def _double_factorial(n: Fraction) -> Fraction:
 
 
 def _root(degree: Fraction, value: Fraction) -> Fraction:
-    """Of a perfect power, the real one."""
+    """A perfect power has its real root."""
     n = int(degree)
     if degree != n or not 1 <= n <= 64 or (value < 0 and n % 2 == 0):
         raise UnknownError
@@ -258,8 +258,8 @@ def _product(tree: Node) -> Normal:
     known = []
     for base, exponents in powers.items():
         total = exponents[0]
-        for other in exponents[1:]:
-            total = ("+", total, other)
+        for next_exponent in exponents[1:]:
+            total = ("+", total, next_exponent)
         known.append((base, normal(total)))
     if known and factor not in (0, 1, -1):
         factor, known = _absorbed(factor, known)
@@ -273,14 +273,14 @@ def _primes(base: Normal) -> list[tuple[Normal, int]]:
     """A whole number by its small primes, so that `4^a` and `2^{2a}` are one; anything else as it is."""
     if not isinstance(base, Fraction) or base.denominator != 1 or not 1 < base < 10**6:
         return [(base, 1)]
-    left, found = int(base), []
+    left, powers = int(base), []
     for prime in range(2, 1000):
         times = 0
         while left % prime == 0:
             left, times = left // prime, times + 1
         if times:
-            found.append((Fraction(prime), times))
-    return [*found, (Fraction(left), 1)] if left > 1 else found
+            powers.append((Fraction(prime), times))
+    return [*powers, (Fraction(left), 1)] if left > 1 else powers
 
 
 def _absorbed(factor: Fraction, known: list[tuple[Normal, Normal]]) -> tuple[Fraction, list[tuple[Normal, Normal]]]:

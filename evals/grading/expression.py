@@ -3,9 +3,9 @@ r"""Parse an unambiguous part of LaTeX arithmetic into a tree: numbers, symbols,
 Ambiguous expressions are not parsed: `1/2x`, `\sin x(y+1)`, `f(x)`, `5 5`, `x2`. A number is a factor behind a closed
 factor (`(n+2)2`, `\sqrt{3}2`), and behind a letter where it has a power (`n2^{n-1}`).
 
-The tree is nested tuples, the operation first: `\frac{x}{2}` is `("/", ("symbol", "x"), ("number", Fraction(2)))`. What
-binds a variable has its name second and its term last: `("sum", "k", first, last, term)`, likewise `prod` and `int`;
-`("lim", "x", place, term)`, and `lim+`, `lim-` from above and below.
+The tree is nested tuples, the operation first: `\frac{x}{2}` is `("/", ("symbol", "x"), ("number", Fraction(2)))`. A
+node that binds a variable has its name second and its term last: `("sum", "k", first, last, term)`, also `prod` and
+`int`, and `("lim", "x", place, term)`, with `lim+`, `lim-` from above and below.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _GREEK = frozenset(_LETTERS.split())
 _ACCENTS = frozenset(["vec", "hat", "bar", "tilde", "overrightarrow", "dot", "ddot"])
 _OPENING = {"(": ")", "[": "]", "{": "}", "|": "|", "lfloor": "rfloor", "lceil": "rceil"}
 _OPERATORS = {"cdot": "*", "times": "*", "*": "*", "/": "/", "div": "/"}
-_CHOOSING = frozenset(["max", "min", "gcd", "lcm"])  # of several arguments, in any order
+_CHOOSING = frozenset(["max", "min", "gcd", "lcm"])  # functions of several arguments, in any order
 _CLOSED = frozenset([")", "]", "}", "|", "!", "pi", "rfloor", "rceil"])  # nothing behind it is an index
 BINDING = frozenset(["sum", "prod", "int", "lim", "lim+", "lim-"])
 INFINITY: Node = ("infinity",)
@@ -330,7 +330,7 @@ class _Parser:
         return (f"lim{side}", name, place, _with_value(self.product(), name))
 
     def side(self) -> str:
-        """Of a place in a limit, the sign in its power."""
+        """The sign in the power of a place in a limit."""
         for form in (["^", "+"], ["^", "-"], ["^", "{", "+", "}"], ["^", "{", "-", "}"]):
             if self._tokens[self._at : self._at + len(form)] == form:
                 self._at += len(form)
@@ -382,7 +382,7 @@ class _Parser:
         return str(name[1])
 
     def end(self) -> Node:
-        """Of a sum or an integral, one sign or a group in braces; it may be infinite."""
+        """The end of a sum or an integral: one sign or a group in braces, which may be infinite."""
         if self.next == "infty":
             return self.bound()
         if self.next != "{":
@@ -401,7 +401,7 @@ class _Parser:
         return self.sum()
 
     def bare_argument(self) -> Node:
-        r"""Of `\sin 2x`: a product up to the next sign, function or bracket."""
+        r"""The argument of `\sin 2x`: a product up to the next sign, function or bracket."""
         if self.next in _FUNCTIONS:
             return self.function()
         if self.next in _OPENING and self.next not in ("|",):
@@ -418,5 +418,5 @@ class _Parser:
 
 def _with_value(term: Node, name: str) -> Node:
     """The term of a sum; marked where it has no value of its own, as x_k and f(x) have none."""
-    unknown = any(re.search(rf"[_(].*(?<![A-Za-z]){name}(?![A-Za-z])", other) for other in symbols(term))
+    unknown = any(re.search(rf"[_(].*(?<![A-Za-z]){name}(?![A-Za-z])", symbol) for symbol in symbols(term))
     return ("terms of", term) if unknown else term

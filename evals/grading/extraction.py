@@ -138,7 +138,7 @@ def _scan(text: str) -> tuple[list[Box], bool]:
     first = _COMMAND.search(text)
     if first is None:
         return [], False
-    found: list[tuple[int, int, int, int]] = []  # where a box and its content start, where the content and it end
+    spans: list[tuple[int, int, int, int]] = []  # where a box and its content start, where the content and it end
     stack: list[tuple[int, int] | None] = []  # a box: (where it starts, where its content starts); another brace: None
     opened = False
     for token in _TOKEN.finditer(text, first.start()):
@@ -146,18 +146,18 @@ def _scan(text: str) -> tuple[list[Box], bool]:
             stack.append((token.start(), token.end()))
         elif token["bare"]:
             end = token.start("bare") + len(token["bare"].rstrip(".,;:"))
-            found.append((token.start(), token.start("bare"), end, token.end()))
+            spans.append((token.start(), token.start("bare"), end, token.end()))
         elif token["brace"] == "{":
             stack.append(None)
         elif token["brace"] == "}" and stack:
             box = stack.pop()
             if box is not None:
-                while found and found[-1][0] > box[0]:  # boxes inside this one are part of its content
-                    found.pop()
-                found.append((*box, token.start(), token.end()))
+                while spans and spans[-1][0] > box[0]:  # boxes inside this one are part of its content
+                    spans.pop()
+                spans.append((*box, token.start(), token.end()))
         elif token.end() == len(text) and token[0].lstrip("\\").startswith(("boxed", "fbox")):
             opened = True  # cut right after the command
-    boxes = [Box(start, end, text[inside:last]) for start, inside, last, end in found]
+    boxes = [Box(start, end, text[inside:last]) for start, inside, last, end in spans]
     return boxes, opened or any(box is not None for box in stack)
 
 
@@ -297,8 +297,8 @@ def locate(text: str) -> str:
         return locate(tags[-1].strip())
     if line := _HASHES.search(text):
         return locate(line[1].strip())
-    if one := _ONE_TEXT.fullmatch(text.strip()):
-        return locate(one[1] or one[2] or "")
+    if whole_text := _ONE_TEXT.fullmatch(text.strip()):
+        return locate(whole_text[1] or whole_text[2] or "")
     text = _BOLD.sub(r"\1", text)
     if contents := find_boxes(text):
         filled = [box for box in contents if box.content.strip()]

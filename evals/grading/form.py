@@ -68,10 +68,10 @@ def _numeral(text: str) -> str:
     """`N=314\\text{ (base 7)}` as `314_{7}`."""
     text = re.sub(r"^[A-Za-z]\s*=\s*(?=\(?-?\d)", "", text)
     words = plain(text)
-    found = _BASE_IN_WORDS.search(words)
+    base_match = _BASE_IN_WORDS.search(words)
     return (
-        f"{words[: found.start()].strip()}_{{{found[1]}}}"
-        if found and re.match(r"-?\d[\dA-F]*$", words[: found.start()].strip())
+        f"{words[: base_match.start()].strip()}_{{{base_match[1]}}}"
+        if base_match and re.match(r"-?\d[\dA-F]*$", words[: base_match.start()].strip())
         else text
     )
 
@@ -111,10 +111,10 @@ _DATES = [
 
 def _date(text: str) -> tuple[str, int, int] | None:
     """(year or nothing, month, day)."""
-    found = next(filter(None, (form.fullmatch(plain(text)) for form in _DATES)), None)
-    if found is None:
+    match = next(filter(None, (form.fullmatch(plain(text)) for form in _DATES)), None)
+    if match is None:
         return None
-    parts = found.groupdict("")
+    parts = match.groupdict("")
     months = [month[:3] for month in _MONTHS.split()]
     month = int(parts["number"]) if "number" in parts else 1 + months.index(parts["month"].lower()[:3])
     return parts.get("year", ""), month, int(parts["day"])
@@ -167,17 +167,17 @@ _OTHER = re.compile(r"\([A-J]\)|\b(?:and|then|also)\b.*\b[A-J]\s*$|^\W*(?:\w{1,6
 
 
 def choice(written: str) -> Choice | None:
-    """The choices that an answer names, or None: `B`, `(B)`, `option B`, `(B) 12`, `B. 12`; `A, C`. What stands
-    behind the letter is the choice's own, unless it begins as words about it do (in small letters, behind
-    parentheses), leaves it open or names another one."""
+    """The choices that an answer names, or None: `B`, `(B)`, `option B`, `(B) 12`, `B. 12`; `A, C`. Words behind the
+    letter are the choice's own, unless they begin as words about it do (in small letters, behind parentheses), leave it
+    open or name another one."""
     written = _ANNOUNCED.sub("", plain(written))
     items = [re.fullmatch(r"\(?\s*([A-J])\s*\)?", item) for item in split(written, ",;")]
     if len(items) > 1:
         return Choice("".join(sorted(item[1] for item in items if item)), True) if all(items) else None
     if labelled := _LABELLED.fullmatch(written):
-        said = labelled[3]
-        other = doubted(said) or _OTHER.search(said) or _NO_CHOICE.match(said) or any(map(choice, split(said, ",;")))
-        return None if other else Choice(labelled[1] or labelled[2], True, said)
+        rest = labelled[3]
+        unclear = doubted(rest) or _OTHER.search(rest) or _NO_CHOICE.match(rest) or any(map(choice, split(rest, ",;")))
+        return None if unclear else Choice(labelled[1] or labelled[2], True, rest)
     match = re.fullmatch(r"(\()?\s*([A-Za-z])\s*(\))?", written)
     if match is None or (match[1] and not match[3]):
         return None
@@ -279,7 +279,7 @@ _MORE = re.compile(r"\b(?:otherwise|else|not|if|when)\b")
 
 
 def _unconditional(side: str) -> str | None:
-    """What is said before "for all", "where", "if"; None where another answer is said after it."""
+    """The part before "for all", "where", "if", or None where another answer is said after it."""
     condition = _CONDITION.search(side)
     if condition is None:
         return side
@@ -314,7 +314,7 @@ def parameter(gold: str, answer: str, same: Same) -> bool | None:
 
 
 def conclusion(gold: str, answer: str, same: Same) -> bool | None:
-    r"""What a derivation comes to: the part after its last arrow."""
+    r"""The end of a derivation: the part after its last arrow."""
     steps = re.split(r"\\(?:Rightarrow|therefore)(?![A-Za-z])", answer)
     if len(steps) < 2 or not steps[-1].strip() or re.search(r"\\(?:Rightarrow|therefore)(?![A-Za-z])", gold):
         return None

@@ -105,12 +105,12 @@ class Grader:
         texts = _texts(firsts, ("gold", "response", "finish_reason"))
         for row, (gold, response, finish_reason) in zip(rows, texts, strict=True):
             part, finish_reason = graded_part(response or "", finish_reason, self.reasoning)
-            found = extract(part, policy)
-            if found.answer is None:
-                cut = finish_reason == "length" or (found.truncated and finish_reason != "stop")
-                grades.append(Grade(Verdict.TRUNCATED if cut else Verdict.NO_ANSWER, None, None, found.boxed))
+            extraction = extract(part, policy)
+            if extraction.answer is None:
+                cut = finish_reason == "length" or (extraction.truncated and finish_reason != "stop")
+                grades.append(Grade(Verdict.TRUNCATED if cut else Verdict.NO_ANSWER, None, None, extraction.boxed))
             else:
-                tried = [self._extracted(_gold(one), found) for one in (row[0] if _several(row) else (gold,))]
+                tried = [self._extracted(_gold(text), extraction) for text in (row[0] if _several(row) else (gold,))]
                 grades.append(min(tried, key=lambda grade: _BEST.index(grade.verdict)))
             if progress:
                 progress(len(grades), len(rows))
@@ -133,15 +133,15 @@ class Grader:
         return grades
 
     def explain(self, gold: str | tuple[str, ...], response: str, policy: str | None = None) -> Explanation:
-        """How a response, or a bare answer (`policy=None`), gets its verdict: each step of the comparison. Of several
+        """How a response, or a bare answer (`policy=None`), gets its verdict: each step of the comparison. With several
         golds, by the one that it equals, else by the first.
 
         Raises:
             ValueError: the extraction policy is unknown.
         """
         if isinstance(gold, tuple):
-            tried = [self.explain(one, response, policy) for one in gold]
-            return next((one for one in tried if one.verdict is Verdict.CORRECT), tried[0])
+            tried = [self.explain(part, response, policy) for part in gold]
+            return next((explanation for explanation in tried if explanation.verdict is Verdict.CORRECT), tried[0])
         if policy is None:
             [grade] = self.grade_answers([(gold, response)])
         else:
@@ -160,8 +160,10 @@ class Grader:
         class.
         """
         wrong = [answer or "" for answer, grade in zip(answers, grades, strict=True) if grade.verdict is Verdict.WRONG]
-        first = first_members(wrong, lambda one, other: outcome(one, other, self.conventions) is True)
-        numbers: dict[str | None, int] = {}  # of a class by its first member; None: of the correct answers
+        first = first_members(wrong, lambda a, b: outcome(a, b, self.conventions) is True)
+        numbers: dict[
+            str | None, int
+        ] = {}  # the number of a class by its first member. None: the class of the correct answers.
         return [
             numbers.setdefault(first[answer or ""] if grade.verdict is Verdict.WRONG else None, len(numbers))
             if grade.verdict in (Verdict.CORRECT, Verdict.WRONG)
@@ -169,9 +171,9 @@ class Grader:
             for answer, grade in zip(answers, grades, strict=True)
         ]
 
-    def _extracted(self, gold: str, found: Extraction) -> Grade:
-        last = found.last if same_text(clean(gold), clean(found.last or "")) else None
-        return self._grade(gold, last or found.answer or "", found.boxed)
+    def _extracted(self, gold: str, extraction: Extraction) -> Grade:
+        last = extraction.last if same_text(clean(gold), clean(extraction.last or "")) else None
+        return self._grade(gold, last or extraction.answer or "", extraction.boxed)
 
     def _grade(self, gold: str, answer: str, boxed: bool = False) -> Grade:
         equal_or_why = outcome(gold, answer, self.conventions)
@@ -180,7 +182,7 @@ class Grader:
         return Grade(Verdict.CORRECT if equal_or_why else Verdict.WRONG, answer, None, boxed)
 
 
-_BEST = (Verdict.CORRECT, Verdict.UNSCORED, Verdict.WRONG)  # of the verdicts by several golds
+_BEST = (Verdict.CORRECT, Verdict.UNSCORED, Verdict.WRONG)  # the best verdict if there are several golds
 
 
 def _several(row: object) -> bool:

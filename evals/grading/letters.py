@@ -21,7 +21,7 @@ _OPEN = rf"{_MARKS}(?:(?:text|textbf|mathrm|mathbf|boxed)\s?\{{)?{_MARKS}"
 _CLOSE = r"[)}}\]*$\"'`]*"
 _WORDS_AFTER = r"and|as|because|but|by|due|for|from|in|is|it|not|only|or|rather|since|so|the|to|which|with"
 _END = (
-    r"(?![A-Za-z_^\d]|'\w|\s*[=+/>]|\s*<(?!/?\|?\w+\|?>))"  # of a formula; but `D <eoa>` and `D</s>` end there
+    r"(?![A-Za-z_^\d]|'\w|\s*[=+/>]|\s*<(?!/?\|?\w+\|?>))"  # a formula goes on, but `D <eoa>` and `D</s>` end there
     rf"(?!(?<=[AI])\s+(?!(?:{_WORDS_AFTER})\b)[a-z])"  # A particle, I think
     rf"(?!{_CLOSE}(?:\s*[,&]\s*(?:and|or)?|\s+(?:and|or))\s*{_MARKS}[A-J]{_CLOSE}\s*(?:[.!?,;]|$))"  # A or B
 )
@@ -132,15 +132,15 @@ def last_letter(response: str, boxes: Iterable[tuple[int, str]]) -> str | None:
         (match.start(), match.end(match.lastindex or 0), match[match.lastindex or 0])
         for match in _STATED.finditer(response)
     ]
-    stated = [found for found in stated if not _denied(response, found[0])]
+    stated = [candidate for candidate in stated if not _denied(response, candidate[0])]
     for place, content in boxes:
         if match := _IN_BOX.match(content):
             stated.append((place, response.find(content, place) + match.end(1), match[1]))
     if not stated:
         return _only_option(response)
     place, end, letter = max(stated)
-    sentence = max((found.end() for found in _SENTENCE_END.finditer(response, 0, place)), default=0)
-    if len({found[2].upper() for found in stated}) > 1 and _offers(response[sentence:end]):
+    sentence = max((ending.end() for ending in _SENTENCE_END.finditer(response, 0, place)), default=0)
+    if len({candidate[2].upper() for candidate in stated}) > 1 and _offers(response[sentence:end]):
         return None
     return None if _offers_another(response, place, end, letter.upper()) else letter.upper()
 
@@ -151,12 +151,12 @@ def _offers_another(response: str, place: int, end: int, letter: str) -> bool:
     if joined and joined[1] != letter:
         return True
     start = end
-    for number, stop in enumerate([*(found.start() for found in _SENTENCE_END.finditer(response, end)), len(response)]):
+    for number, stop in enumerate([*(match.start() for match in _SENTENCE_END.finditer(response, end)), len(response)]):
         stop_at = min(stop, start + _LONGEST_SENTENCE)
-        others = [found for found in _LETTER.finditer(response, start, stop_at) if found[1] != letter]
-        if number and others and _offers(response[start:stop_at]):
+        other_letters = [match for match in _LETTER.finditer(response, start, stop_at) if match[1] != letter]
+        if number and other_letters and _offers(response[start:stop_at]):
             return True
-        if not number and any(not _is_set_aside(response[start : found.start(1)]) for found in others):
+        if not number and any(not _is_set_aside(response[start : match.start(1)]) for match in other_letters):
             return True
         start = stop + 1
     return False
@@ -175,9 +175,9 @@ def _only_option(response: str) -> str | None:
     """The letter of the option that a response restates, unless it restates or discusses another."""
     if len({next(filter(None, match.groups())) for match in _ANY_OPTION.finditer(response)}) > 1:
         return None
-    found = [match for match in _RESTATED.finditer(response) if not _denied(response, match.start())]
-    named = {next(filter(None, match.groups())) for match in found}
-    return named.pop() if len(named) == 1 and not _ABOUT.match(response, found[-1].end()) else None
+    restatements = [match for match in _RESTATED.finditer(response) if not _denied(response, match.start())]
+    named = {next(filter(None, match.groups())) for match in restatements}
+    return named.pop() if len(named) == 1 and not _ABOUT.match(response, restatements[-1].end()) else None
 
 
 def _denied(response: str, place: int) -> bool:

@@ -1,6 +1,6 @@
 r"""Limits, infinite sums and products, and integrals as numbers: each is computed in two ways, which must agree.
 
-What is read is stated by the three functions. A value that two ways do not share is no value, and equals nothing: a
+The three functions state the forms that are read. A value that two ways do not share is no value, and equals nothing: a
 series that diverges, `\lim_{x\to 0} |x|/x`, `\int_1^\infty dx/x`. How often a term is evaluated is bounded, never how
 long it takes, so that a verdict is the same on every machine.
 """
@@ -16,11 +16,11 @@ from mpmath import mp, mpf
 
 Function = Callable[[Any], Any]
 AGREED = 35  # digits that two ways must share
-DIGITS_LEFT = 80  # of a value that is known to AGREED digits, and compared to fewer
+DIGITS_LEFT = 80  # the digits of a value that is known to AGREED digits and compared to fewer
 _WORKING = 250  # digits of the terms of a series, of which extrapolation loses up to 100
 _MOST_TERMS = 200
-_MEANS, _ORDERS = (120, 150), (48, 60)  # of the two extrapolations: how many partial results, and powers of 1/N
-_NODES = (32, 24)  # of the two quadratures: over the whole, and over each of two unequal parts
+_MEANS, _ORDERS = (120, 150), (48, 60)  # the two extrapolations: how many partial results, and powers of 1/N
+_NODES = (32, 24)  # the two quadratures: over the whole, and over each of two unequal parts
 _PART = mpf(5) / 13
 _LIMIT_DIGITS, _LIMIT_POINTS = 300, 6
 _STEPS = (-40, -50)  # powers of ten, of the two distances from a place
@@ -47,7 +47,7 @@ def limit(function: Function, place: Any, side: str) -> Any:
     """
     with mp.workdps(_LIMIT_DIGITS):
         signs = [1 if place > 0 else -1] if mp.isinf(place) else {"+": [1], "-": [-1], "": [1, -1]}[side]
-        found, scale = [], mpf(0)
+        estimates, scale = [], mpf(0)
         for sign in signs:
             for power in _STEPS:
                 steps = [sign * k * mpf(10) ** power for k in range(1, _LIMIT_POINTS + 1)]
@@ -55,8 +55,8 @@ def limit(function: Function, place: Any, side: str) -> Any:
                 scale = max(scale, *map(abs, values))
                 # Lagrange's polynomial through (k h, value), at 0
                 weights = [(-1) ** (k + 1) * mp.binomial(_LIMIT_POINTS, k) for k in range(1, _LIMIT_POINTS + 1)]
-                found.append(sum(w * v for w, v in zip(weights, values, strict=True)))
-        return _agreed(found, scale, 150)
+                estimates.append(sum(w * v for w, v in zip(weights, values, strict=True)))
+        return _agreed(estimates, scale, 150)
 
 
 def infinite(kind: str, term: Callable[[int], Any], first: int) -> Any:
@@ -84,8 +84,8 @@ def infinite(kind: str, term: Callable[[int], Any], first: int) -> Any:
         if not unit and all(a * b < 0 for a, b in pairwise(late)) and last < mpf("0.8") * half:
             return _agreed([_weighted(_mean_weights(n, mp.dps), partial[-n:]) for n in _MEANS], size)
         if last < mpf("0.3") * half:
-            found = [_weighted(_richardson_weights(n, mp.dps), partial[n : 2 * n + 1]) for n in _ORDERS]
-            return _agreed(found, size)
+            estimates = [_weighted(_richardson_weights(n, mp.dps), partial[n : 2 * n + 1]) for n in _ORDERS]
+            return _agreed(estimates, size)
         raise NoValueError("no convergence that is seen")
 
 
@@ -126,25 +126,26 @@ def _cut_off(function: Function) -> Function:
     return lambda value: mpf(0) if abs(value) > _FAR and tiny[1 if value > 0 else -1] else function(value)
 
 
-def _agreed(found: Sequence[Any], scale: object, digits: int = AGREED) -> Any:
+def _agreed(estimates: Sequence[Any], scale: object, digits: int = AGREED) -> Any:
     """The value that all ways share, 0 where it has cancelled; `scale` is the size of what it was computed from."""
     small = scale * mpf(10) ** -digits
-    if not all(mp.isfinite(value) and abs(value - found[0]) <= small for value in found):
+    if not all(mp.isfinite(value) and abs(value - estimates[0]) <= small for value in estimates):
         raise NoValueError("two ways disagree")
-    return found[-1] if abs(found[-1]) > small else mpf(0)
+    return estimates[-1] if abs(estimates[-1]) > small else mpf(0)
 
 
 @lru_cache(maxsize=8)
 def _mean_weights(count: int, digits: int) -> list[Any]:
-    """Of Euler's transformation, the means of neighbours again and again: binomial coefficients over 2^n."""
+    """The weights of Euler's transformation, the means of neighbours again and again: binomial coefficients over
+    2^n."""
     return [mp.binomial(count - 1, k) / mpf(2) ** (count - 1) for k in range(count)]
 
 
 @lru_cache(maxsize=8)
 def _richardson_weights(order: int, digits: int) -> list[Any]:
-    """Of Lagrange's polynomial in 1/N through N = order+1, ..., 2*order+1, at 1/N = 0."""
+    """The weights of Lagrange's polynomial in 1/N through N = order+1, ..., 2*order+1, at 1/N = 0."""
     at = range(order + 1, 2 * order + 2)
-    return [mp.fprod(mpf(n) / (n - other) for other in at if other != n) for n in at]
+    return [mp.fprod(mpf(n) / (n - node) for node in at if node != n) for n in at]
 
 
 def _weighted(weights: Sequence[Any], values: Sequence[Any]) -> Any:

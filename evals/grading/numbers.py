@@ -168,9 +168,9 @@ def _signed(match: re.Match[str], value: Fraction) -> Fraction:
 
 
 def _decimal(match: re.Match[str]) -> Number:
-    found = match.groupdict()
-    written = (found.get("decimal") or "1").replace(",", "").replace(" ", "")
-    exponent = int((found.get("e") or match["power"] or "0").replace(" ", ""))
+    groups = match.groupdict()
+    written = (groups.get("decimal") or "1").replace(",", "").replace(" ", "")
+    exponent = int((groups.get("e") or match["power"] or "0").replace(" ", ""))
     whole, _, places = written.partition(".")
     shown, places = len(places), places.rstrip("0")
     value = _signed(match, Fraction(int(whole + places or "0"), 10 ** len(places)) * Fraction(10) ** exponent)
@@ -181,8 +181,8 @@ def _decimal(match: re.Match[str]) -> Number:
 
 def _periodic(match: re.Match[str]) -> Number | None:
     r"""`0.58\overline{3}`, `0.\dot{1}2\dot{3}`, `0.1212\ldots`, exactly; a single digit three times."""
-    found = match.groupdict("")
-    start, period = found["start"], found["bar"] + found.get("middle", "") + found.get("end", "")
+    groups = match.groupdict("")
+    start, period = groups["start"], groups["bar"] + groups.get("middle", "") + groups.get("end", "")
     if match.re is _REPEATED and len(period) == 1 and not match[0].rstrip(r"\ldots ").endswith(period * 3):
         return None
     whole = Fraction(int(match["whole"] + start or "0"), 10 ** len(start))

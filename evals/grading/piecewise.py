@@ -35,8 +35,8 @@ def same_cases(gold: str, answer: str, same: Same) -> bool | None:
 
 def cases(side: str) -> list[Case] | None:
     """The values of a function by cases, each with its condition."""
-    found = re.fullmatch(r"(?:[^=]*=)?\s*\\begin\s*\{cases\}(.*)\\end\s*\{cases\}", side, re.DOTALL)
-    rows = [plain(row).split("&") for row in found[1].split("\\\\") if row.strip()] if found else []
+    environment = re.fullmatch(r"(?:[^=]*=)?\s*\\begin\s*\{cases\}(.*)\\end\s*\{cases\}", side, re.DOTALL)
+    rows = [plain(row).split("&") for row in environment[1].split("\\\\") if row.strip()] if environment else []
     if not rows or any(len(row) != 2 for row in rows):
         return None
     return [_case(*row) for row in rows]
@@ -48,20 +48,20 @@ def _case(value: str, written: str) -> Case:
     return Case(value.strip(" ,;"), when, held and held.spans, held.variable if held else "")
 
 
-def _always(side: str, other: list[Case]) -> list[Case]:
+def _always(side: str, cases_of_function: list[Case]) -> list[Case]:
     """A function without cases, of the same variable, as one case."""
     value = split(side, "=")[-1]
-    return [Case(value, "", ALL, case.variable) for case in other[:1]]
+    return [Case(value, "", ALL, case.variable) for case in cases_of_function[:1]]
 
 
 def _same_rows(left: list[Case], right: list[Case], same: Same) -> bool:
     """The same values under the same conditions, in any order."""
     remaining = list(right)
     for case in left:
-        found = [other for other in remaining if same(case.value, other.value) and same(case.when, other.when)]
-        if not found:
+        matches = [row for row in remaining if same(case.value, row.value) and same(case.when, row.when)]
+        if not matches:
             return False
-        remaining.remove(found[0])
+        remaining.remove(matches[0])
     return not remaining
 
 

@@ -84,7 +84,7 @@ _MORE = re.compile(r"[^\W\d_A-Za-zµμΩÅ]|\d|[,;|?!]")  # `cm или 8`, `cm, 
 
 def unit(text: str) -> Unit | None:
     r"""`m/s`, `\text{ kcal m}^{-2}`, `square feet` as a size and powers of base units; None if a part is not known."""
-    total, last, found = ONE, ONE, False
+    total, last, has_unit = ONE, ONE, False
     sign = power = 1
     text = re.sub(r"\bms(?=\}?\s*\^\s*\{?\s*-)", "m s", text)  # metres to a second, not one over milliseconds
     text = text.replace("\\text", " ").replace("\\cdot", " ")
@@ -99,10 +99,10 @@ def unit(text: str) -> Unit | None:
         elif part["power"]:
             total = _times(total, last, sign * (int(part["power"]) - 1))
         elif this := _known(name):
-            total, last, power, found = _times(total, this, sign * power), this, 1, True
+            total, last, power, has_unit = _times(total, this, sign * power), this, 1, True
         else:
             return None
-    return total if found else None
+    return total if has_unit else None
 
 
 def _known(name: str) -> Unit | None:
@@ -168,7 +168,7 @@ class Quantity:
     unit: Unit | None
     things: frozenset[object] = frozenset()
     counts: bool = True  # its words can be what a number counts
-    said: bool = True  # the words say what it is: `in total` does not
+    descriptive: bool = True  # the words say what it is: `in total` does not
 
 
 def quantity(text: str) -> Quantity | None:
@@ -241,7 +241,7 @@ def same_quantity(gold: str, answer: str, same: Same) -> bool | None:
         return False
     if right and not right.counts and not (left and right.things <= left.things):
         return False  # words that are neither a unit, nor the gold's, nor what a number counts
-    if left and right and len(units) == 1 and left.said and right.said and units[0] != UNITS["unit"]:
+    if left and right and len(units) == 1 and left.descriptive and right.descriptive and units[0] != UNITS["unit"]:
         return bool(left.things & right.things) and same(*bodies)  # 18 hours and 18 integers
     percent = right is not None and right.unit == PERCENT and not same.conventions.percent_sign
     missing = same.conventions.missing_unit or (left is not None and right is not None)
@@ -266,10 +266,10 @@ def _converted_or_same(left: Unit, right: Unit, bodies: tuple[str, str], same: S
     return a.value == b.value * ratio or rounds_to(b.value * ratio, a, digits) or rounds_to(a.value / ratio, b, digits)
 
 
-def _is_symbol_in(with_unit: str, other: str) -> bool:
+def _is_symbol_in(with_unit: str, expression: str) -> bool:
     """Whether the bare letter that one ends with as its unit is a symbol of the other."""
     letter = re.search(r"\s([A-Za-z])(?:\s*\^.*)?$", with_unit)
-    symbols = re.sub(r"\\text\s*\{[^{}]*\}", "", other)
+    symbols = re.sub(r"\\text\s*\{[^{}]*\}", "", expression)
     return bool(letter and re.search(rf"(?<![\\A-Za-z{{]){letter[1]}(?![A-Za-z])", symbols))
 
 

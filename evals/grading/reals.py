@@ -141,8 +141,8 @@ def joined(spans: list[Span]) -> Spans:
     return tuple(out)
 
 
-def _without(spans: Spans, others: Spans) -> Spans:
-    for low, high in others:
+def _without(spans: Spans, removed: Spans) -> Spans:
+    for low, high in removed:
         parts = [part for a, b in spans for part in ((a, min(b, low)), (max(a, high), b))]
         spans = tuple((a, b) for a, b in parts if a < b)
     return spans
@@ -173,13 +173,13 @@ def _relation(text: str) -> tuple[str, str, Spans] | None:
     spans = ALL
     variable = ""
     for left, sign, right in zip(sides, signs, sides[1:], strict=False):
-        one = _half(left, sign, right)
-        if one is None or (variable and one[0] != variable):
+        half = _half(left, sign, right)
+        if half is None or (variable and half[0] != variable):
             return None
-        variable = one[0]
+        variable = half[0]
         if sign == r"\neq":
-            return (variable, sign, one[1]) if len(signs) == 1 else None
-        spans = _without(spans, _without(ALL, one[1]))
+            return (variable, sign, half[1]) if len(signs) == 1 else None
+        spans = _without(spans, _without(ALL, half[1]))
     return variable, signs[0], spans
 
 

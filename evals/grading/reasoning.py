@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 READ = ("after", "whole")
 """after: what follows the last marker that ends a thought; whole: all of the text, thoughts included."""
-_PAIRS = {  # of chat templates: what begins a thought -> what ends it
+_PAIRS = {  # chat templates: what begins a thought -> what ends it
     "<think>": "</think>",  # DeepSeek-R1, Qwen3, QwQ and most others
     "<thinking>": "</thinking>",
     "<|begin_of_thought|>": "<|end_of_thought|>",  # Sky-T1, OpenThinker
@@ -17,7 +17,7 @@ _PAIRS = {  # of chat templates: what begins a thought -> what ends it
     "◁think▷": "◁/think▷",  # Kimi
     "<|channel|>analysis": "<|channel|>final<|message|>",  # gpt-oss
 }
-_FINAL = r"<\|channel\|>final(?: *<\|constrain\|>\w*)?(?:<\|message\|>)?"  # of gpt-oss, also where servers drop a part
+_FINAL = r"<\|channel\|>final(?: *<\|constrain\|>\w*)?(?:<\|message\|>)?"  # gpt-oss, also where servers drop a part
 _BEGIN = re.compile("|".join(map(re.escape, _PAIRS)))
 _MARKER = re.compile(f"(?P<begin>{_BEGIN.pattern})|{'|'.join(map(re.escape, _PAIRS.values()))}|{_FINAL}")
 _QUOTES = {"`": "`", '"': '"', "'": "'", "“": "”", "‘": "’", "«": "»"}
@@ -30,10 +30,10 @@ def has_marker(text: str) -> bool:
 
 def _markers(text: str) -> Iterator[re.Match[str]]:
     """The markers in a text, without those in quotes: they are spoken about."""
-    for found in _MARKER.finditer(text):
-        start, end = found.span()
+    for marker in _MARKER.finditer(text):
+        start, end = marker.span()
         if not start or _QUOTES.get(text[start - 1]) != text[end : end + 1]:
-            yield found
+            yield marker
 
 
 def in_marker(token: str) -> bool:
@@ -43,8 +43,8 @@ def in_marker(token: str) -> bool:
 
 def begins(prompt: str) -> bool:
     """Whether the prompt begins the thought itself, as some chat templates do."""
-    found = [*_BEGIN.finditer(prompt)]
-    return bool(found) and not prompt[found[-1].end() :].strip()
+    markers = [*_BEGIN.finditer(prompt)]
+    return bool(markers) and not prompt[markers[-1].end() :].strip()
 
 
 def graded_part(
@@ -65,7 +65,7 @@ def graded_part(
     if reasoning == "whole":
         return text, finish_reason
     parts: list[str] = []  # what is said after the last thought that was closed
-    start = 0  # of the rest of it
+    start = 0  # where the rest of the text begins
     opened: int | None = 0 if begun else None  # where the thought begins that is open
     for number, marker in enumerate(_markers(text)):
         if marker["begin"]:
@@ -75,5 +75,5 @@ def graded_part(
         else:
             parts.append(text[start : marker.start()])
             start = marker.end()
-    said = "".join(parts) + text[start:opened]
-    return (said, finish_reason) if opened is None else (said, "length")
+    visible = "".join(parts) + text[start:opened]
+    return (visible, finish_reason) if opened is None else (visible, "length")

@@ -49,7 +49,7 @@ def _bracket(sign: str, strict_or_not: str) -> str:
 
 
 def _intersection(sides: Sequence[str | None]) -> str | None:
-    """Of a half-line upwards and one downwards."""
+    """The interval between a half-line upwards and one downwards."""
     above = [side for side in sides if side and side.endswith(f"{_INFINITY})")]
     below = [side for side in sides if side and side.startswith(f"(-{_INFINITY},")]
     if len(sides) != 2 or len(above) != 1 or len(below) != 1:
@@ -58,7 +58,7 @@ def _intersection(sides: Sequence[str | None]) -> str | None:
 
 
 def _union(relations: Sequence[str]) -> str | None:
-    """Of inequalities in the same variable that stand in a list: either holds."""
+    """The union of inequalities in the same variable that stand in a list: either holds."""
     intervals = [_interval(relation) for relation in relations]
     if not any(intervals) or len(set(map(_symbol, relations))) > 1:
         return None  # x=1 or x=2: a list
@@ -102,7 +102,7 @@ def named_value(gold: str, answer: str, same: Same) -> bool | None:
         return right is not None and all(same(gold, value) for value in right.values)
     value = renamed(right, left)
     if value is None and all(
-        form.name in set(re.findall(r"[A-Za-z]", other.values[-1])) for form, other in ((left, right), (right, left))
+        form.name in set(re.findall(r"[A-Za-z]", side.values[-1])) for form, side in ((left, right), (right, left))
     ):
         return None  # x=2y and y=x/2: one equation
     return value is not None and same(left.values[-1], value)
@@ -155,11 +155,11 @@ _MULTIPLES = re.compile(
 
 def _as_residue(text: str) -> str:
     """`n=7k+3, k\\in\\mathbb Z` as `n\\equiv 3\\pmod 7`; other texts unchanged."""
-    found = _MULTIPLES.fullmatch(text)
-    if found is None or bool(found["first"]) == bool(found["rest"]) or (found["sign"] and not found["first"]):
+    match = _MULTIPLES.fullmatch(text)
+    if match is None or bool(match["first"]) == bool(match["rest"]) or (match["sign"] and not match["first"]):
         return text
-    name = rf"{found['name'].rstrip('= ')}\equiv " if found["name"] else ""
-    return rf"{name}{(found['first'] or found['rest']).replace(' ', '').lstrip('+')}\pmod {found['modulus']}"
+    name = rf"{match['name'].rstrip('= ')}\equiv " if match["name"] else ""
+    return rf"{name}{(match['first'] or match['rest']).replace(' ', '').lstrip('+')}\pmod {match['modulus']}"
 
 
 def congruence(gold: str, answer: str, same: Same) -> bool | None:

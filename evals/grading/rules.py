@@ -1,8 +1,9 @@
 r"""The rules, in the order in which they are tried: the first that applies decides.
 
 A rule takes two cleaned answers (gold, answer) and `same`, which compares parts of them; it returns True or False, or
-None when it does not apply. When in doubt, a rule rejects: training could exploit a wrong acceptance as a reward. What
-no rule decides is evaluated at random points (`evals.grading.evaluation`); what cannot be evaluated is not equal.
+None when it does not apply. When in doubt, a rule rejects: training could exploit a wrong acceptance as a reward. A
+pair that no rule decides is evaluated at random points (`evals.grading.evaluation`). A pair that cannot be evaluated is
+not equal.
 
 results/grader.md has this table with the number of labelled pairs that each rule decides (`nox -s grader`).
 """

@@ -96,11 +96,11 @@ def _fonts(text: str) -> str:
     """
     upright_vectors = len(set(re.findall(r"\\mathrm\s*\{?\s*([ijk])(?![A-Za-z])", text))) > 1
 
-    def vector(found: re.Match[str]) -> str:
-        opened, closed = found[1].count("{"), found[3].count("}")
-        if opened > closed or (not upright_vectors and re.fullmatch(r"\\mathrm\s*\{?\s*", found[1])):
-            return found[0]
-        return rf"\hat{{{found[2].strip(chr(92))[0]}}}" + "}" * (closed - opened)
+    def vector(match: re.Match[str]) -> str:
+        opened, closed = match[1].count("{"), match[3].count("}")
+        if opened > closed or (not upright_vectors and re.fullmatch(r"\\mathrm\s*\{?\s*", match[1])):
+            return match[0]
+        return rf"\hat{{{match[2].strip(chr(92))[0]}}}" + "}" * (closed - opened)
 
     text = _VECTOR.sub(vector, text)
     if "mathrm" in text or "rm" in text:

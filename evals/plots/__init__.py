@@ -1,1 +1,1 @@
-"""What all figures share: a figure as a value, legends, captions."""
+"""The parts that all figures share: a figure as a value, legends, captions."""

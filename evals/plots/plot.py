@@ -27,7 +27,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 WIDTH, HEIGHT = 5.2, 3.4  # inches, of one panel
 UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None, "ModDate": None}}
-_DPI = 160  # of the PNG, and of what an SVG holds as an image (artists with rasterized=True)
+_DPI = 160  # for the PNG, and for what an SVG holds as an image (artists with rasterized=True)
 
 
 @dataclass(frozen=True, repr=False)

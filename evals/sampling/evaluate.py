@@ -49,7 +49,7 @@ Greedy = dict[tuple[str, str], Completion]
 CUT = {"content_filter": "its filter cut the response", "error": "it broke the response off"}
 
 
-_GRADER = Grader(reasoning="whole")  # of the part of a response that `_GradingQueue` gives it
+_GRADER = Grader(reasoning="whole")  # grades the part of a response that `_GradingQueue` gives it
 
 
 @dataclass(frozen=True)
@@ -198,9 +198,9 @@ def check_decoding(engine: Engine, decoding: Decoding) -> None:
     basic = {f.name for f in fields(Decoding) if f.default is MISSING}
     for field, value in decoding.stated().items():
         if field not in basic and field not in can:
-            others = engines.can(field)
+            capable = engines.can(field)
             off = "[]" if field == "stop" else "null"  # null: those of the prompt
-            remedy = f"Expected {off}, or engine={' or '.join(others)}"
+            remedy = f"Expected {off}, or engine={' or '.join(capable)}"
             if field == "reasoning_effort":
                 remedy += f". Or, as the chat template has it, chat_template_kwargs={{reasoning_effort: {value}}}"
             raise UsageError(f"engine {engine.describe()['name']} cannot express {field}={value!r}. {remedy}")
@@ -279,8 +279,8 @@ def _run(
     with store.locked():
         ranges = store.grow(plan.n)
         decoding = json.dumps(plan.decoding.stated(), sort_keys=True)
-        asked = {request.key: (decoding, request.prompt_text) for request in plan.requests(0, plan.n)}
-        keys = set(asked)
+        request_of = {request.key: (decoding, request.prompt_text) for request in plan.requests(0, plan.n)}
+        keys = set(request_of)
         stored, ids = store.samples(), {problem.id for problem in plan.dataset.problems}
         if strange := next((key[0] for key in stored if key[0] not in ids), None):
             raise RefusedError(
@@ -288,7 +288,11 @@ def _run(
                 "questions are the same, their ids are others. Use another folder (out=), or the same ids."
             )
         samples = {key: sample for key, sample in stored.items() if key in keys}
-        if known := [replace(greedy[asked[key]], key=key) for key in asked.keys() - samples if asked[key] in greedy]:
+        if known := [
+            replace(greedy[request_of[key]], key=key)
+            for key in request_of.keys() - samples
+            if request_of[key] in greedy
+        ]:
             store.add(sorted(known, key=lambda completion: completion.key))
             samples.update((completion.key, completion) for completion in known)
         missing = len(keys) - len(samples)
@@ -329,7 +333,7 @@ def _run(
             )
         _write_verdicts(path, plan, samples, grades, grader, store.owner())
         store.describe(record)
-    greedy.update((asked[key], sample) for key, sample in samples.items())
+    greedy.update((request_of[key], sample) for key, sample in samples.items())
     return path
 
 
@@ -421,7 +425,7 @@ def _write_verdicts(
         keys = [(problem.id, sample) for sample in range(plan.n)]
         of_problem = [grades[key] for key in keys]
         classes = grader.answer_classes([grade.answer for grade in of_problem], of_problem)
-        asked = prompts.question(problem)
+        problem_text = prompts.question(problem)
         for key, grade, answer_class in zip(keys, of_problem, classes, strict=True):
             sample = samples[key]
             rows.append(
@@ -439,7 +443,7 @@ def _write_verdicts(
                     "answer_class": answer_class,
                     "verdict": str(grade.verdict),
                     "reason": grade.reason,
-                    "problem": asked,
+                    "problem": problem_text,
                 }
             )
     table = pa.Table.from_pylist(rows, schema=schema().with_metadata({OWNER: json.dumps(owner, sort_keys=True)}))

@@ -9,7 +9,7 @@ from typing import Any
 from evals.log import logger, on_terminal
 
 EVERY_S = 30.0  # between two lines without a terminal
-REFRESH_S = 0.5  # of the bar
+REFRESH_S = 0.5  # seconds between two states of the bar
 LOOK_S = 1.0  # between two looks whether a line is due
 
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 PROMPTS = 4  # so many different prompts are read
-TOKENS = 256  # of each of them, at most
+TOKENS = 256  # at most, per response
 MOST_NATS = 2.4  # per byte: random digits cost log 10 = 2.3 each
-MOST_SHARE = 0.7  # of a blind guess, which untrained weights make
+MOST_SHARE = 0.7  # the loss relative to a blind guess, which untrained weights make
 LEAST_VOCABULARY = 1000  # a smaller one is no language model's: models trained on responses alone predict no prompt
 
 
@@ -70,7 +70,8 @@ class PromptNats:
 
     @property
     def warning(self) -> str | None:
-        """What to say of a model that cannot read its prompts; None for one that can, or that cannot be judged."""
+        """The warning about a model that cannot read its prompts, or None for one that can, or that cannot be
+        judged."""
         readable = self.per_byte < MOST_NATS and self.share_of_a_guess < MOST_SHARE
         if readable or self.vocabulary < LEAST_VOCABULARY:
             return None

@@ -39,8 +39,8 @@ def owner_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
     verdicts can be told from that of another model, run or benchmark."""
     identity = manifest["identity"]
     text = json.dumps(identity, sort_keys=True)
-    found = {"benchmark": identity.get("benchmark"), "seed": identity.get("seed"), "identity": text_sha256(text)}
-    return {**found, "run": manifest.get("run")}
+    owner = {"benchmark": identity.get("benchmark"), "seed": identity.get("seed"), "identity": text_sha256(text)}
+    return {**owner, "run": manifest.get("run")}
 
 
 class SampleStore:
@@ -116,7 +116,7 @@ class SampleStore:
             raise DamagedFileError(self.manifest, error.why, remedy) from error
 
     def owner(self) -> dict[str, Any]:
-        """Whose verdicts these are, for the metadata of their file: `owner_of` the manifest."""
+        """The owner of these verdicts, for the metadata of their file: `owner_of` the manifest."""
         manifest = self.read_manifest()
         assert manifest is not None, "open() comes first"
         return owner_of(manifest)
@@ -145,8 +145,8 @@ class SampleStore:
         wanted = read_object(self._growing, "grown")
         if wanted is None:
             return None
-        there = sum(pq.read_metadata(path).num_rows for path in self._files())
-        return there, max(wanted["grown"])
+        drawn = sum(pq.read_metadata(path).num_rows for path in self._files())
+        return drawn, max(wanted["grown"])
 
     def describe(self, record: Mapping[str, Any]) -> None:
         """Note what the verdicts, which have just been written, are of: the values of this call, and the versions with

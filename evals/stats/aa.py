@@ -67,7 +67,7 @@ def aa(tables: Mapping[str, ArrayLike], *, sizes: Sequence[int] = SIZES, splits:
     rates = []
     for size in (size for size in sizes if 2 * size <= runs):
         pairs = _pairs(runs, size, splits, np.random.default_rng([0, size]))
-        resolved = []  # of each split, for each benchmark
+        resolved = []  # one entry per split and benchmark
         for a, b in pairs:
             results = [paired(matrix[list(a)], matrix[list(b)]) for matrix in matrices.values()]
             adjusted = holm([result.p_value for result in results])

@@ -23,7 +23,7 @@ from evals.errors import UsageError
 from evals.stats.intervals import MIN_SEEDS, t_quantile
 
 Verdict = Literal["belongs to the reference", "too early", "too late", "these numbers cannot decide it"]
-LEVEL = 0.98  # of the prediction interval; 95 % refuses up to 6 % of the study's own seeds at some targets
+LEVEL = 0.98  # the prediction interval's. With 95 %, up to 6 % of the study's own seeds are refused at some targets.
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,9 @@ def accept(run: Crossing, reference: Sequence[Crossing], target: float, *, level
     """
     if len(reference) < MIN_SEEDS:
         raise UsageError(f"{len(reference)} reference curves: at least {MIN_SEEDS} seeds show their spread.")
-    if any(math.isinf(one.at) for one in reference):
+    if any(math.isinf(crossing.at) for crossing in reference):
         raise UsageError(f"target={target:g}: a reference curve never reaches it. Choose a lower target.")
-    logs = np.log([one.middle for one in reference])
+    logs = np.log([crossing.middle for crossing in reference])
     spread = float(logs.std(ddof=1))
     if spread == 0:
         return Acceptance("these numbers cannot decide it", run, tuple(reference), None, None, target)

@@ -55,7 +55,9 @@ Answer = Literal["a difference", "may be noise", "these numbers cannot decide it
 DIFFERENCE: Answer = "a difference"
 NOISE: Answer = "may be noise"
 UNDECIDED: Answer = "these numbers cannot decide it"
-LEVEL = 0.05  # of the largest probability, for "a difference"; of the typical one, for "may be noise"
+LEVEL = (
+    0.05  # the first is for the largest probability ("a difference"), the second for the typical one ("may be noise")
+)
 TYPICAL_LEVEL = 0.01  # "a difference" needs a typical probability of at most this, too
 RHO = 0.3
 RHO_SOURCE = "spread of rates 0.3, which is low for public models (results/agree.md)"
@@ -100,12 +102,12 @@ def chance(a: Score, b: Score, *, rho: float | None = RHO, seed_sd: float = 0.0)
     return Chance(largest_probability(a, b, seed_sd=seed_sd), typical)
 
 
-def answer(of: Chance) -> Answer:
+def answer(chance: Chance) -> Answer:
     """A difference: even the largest noise gives such a gap in at most 5 % of cases, and typical noise in at most 1 %.
     May be noise: typical noise gives it in more than 5 %. Else the numbers cannot decide it."""
-    if of.largest <= LEVEL and (of.typical is None or of.typical <= TYPICAL_LEVEL):
+    if chance.largest <= LEVEL and (chance.typical is None or chance.typical <= TYPICAL_LEVEL):
         return DIFFERENCE
-    return NOISE if of.typical is not None and of.typical > LEVEL else UNDECIDED
+    return NOISE if chance.typical is not None and chance.typical > LEVEL else UNDECIDED
 
 
 def largest_probability(a: Score, b: Score, *, seed_sd: float = 0.0) -> float:
@@ -177,7 +179,7 @@ class _Tails:
 
 
 _STEPS = tuple(sorted({round(1.3**power) - 1 for power in range(24)}))  # ends b, from c on
-_PARTS = (1.0, 0.75, 0.5, 0.25)  # of the weight at b
+_PARTS = (1.0, 0.75, 0.5, 0.25)  # parts of the weight at b
 
 
 def _tilted_tail(x: Vector, pmf: Vector, mean: float, least: int, end: int, part: float) -> float:

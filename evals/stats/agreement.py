@@ -94,7 +94,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Setting:
-    """What both sides share.
+    """The values that both sides share.
 
     Attributes:
         metric: "avg", "pass@k" or "maj@k". rho: the spread of rates, with its source; None: unknown.
@@ -165,8 +165,8 @@ class Agreement:
 
     @property
     def answer(self) -> Answer:
-        found = {case.answer for case in self.cases}
-        return found.pop() if len(found) == 1 else UNDECIDED
+        answers = {case.answer for case in self.cases}
+        return answers.pop() if len(answers) == 1 else UNDECIDED
 
     @property
     def worst(self) -> Case:
@@ -200,10 +200,10 @@ class Agreement:
 
         if self.setting.seed_sd:
             n = self.worst.samples
-            found = needed(lambda s: differs(n, (s, s)))
-            return None if found is None else (found, "training seeds")
-        found = needed(lambda n: differs((n, n), seeds))
-        return None if found is None else (found, "samples per problem")
+            count = needed(lambda s: differs(n, (s, s)))
+            return None if count is None else (count, "training seeds")
+        count = needed(lambda n: differs((n, n), seeds))
+        return None if count is None else (count, "samples per problem")
 
     def _chance(self, a: Score, b: Score) -> Chance:
         times = self.a.best_of * self.b.best_of * self.family
@@ -257,7 +257,7 @@ class Agreement:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was assumed, and what a reader must know."""
+        """The assumptions, and what a reader must know."""
         return tuple(_notes(self))
 
     @property
@@ -285,41 +285,43 @@ def agreement(a: Side, b: Side, setting: Setting | None = None) -> Agreement:
         x, y = a.counts(n), b.counts(m)
         assert x is not None and y is not None
         chances = [bare._chance(*pair) for pair in _corners((x, y), (a.seeds, b.seeds))]
-        cases.append(Case((n, m), (x, y), max(chances, key=lambda of: of.largest)))
+        cases.append(Case((n, m), (x, y), max(chances, key=lambda chance: chance.largest)))
     if not cases:
         return Agreement(a, b, setting, (), _impossible(a if not _possible(a) else b))
     return Agreement(a, b, setting, tuple(cases))
 
 
-def with_holm(found: Sequence[Agreement]) -> list[Agreement]:
+def with_holm(agreements: Sequence[Agreement]) -> list[Agreement]:
     """The same pairs as one family: Holm's correction of both probabilities, over the case with the most noise of each.
 
     Pairs without a probability do not count.
     """
-    measured = [one for one in found if one.cases]
-    largest = iter(holm([one.worst.chance.largest for one in measured]))
-    typical = iter(holm([one.worst.chance.typical for one in measured]))
+    measured = [pair for pair in agreements if pair.cases]
+    largest = iter(holm([pair.worst.chance.largest for pair in measured]))
+    typical = iter(holm([pair.worst.chance.typical for pair in measured]))
     adjusted = []
-    for one in found:
-        if not one.cases:
-            adjusted.append(one)
+    for pair in agreements:
+        if not pair.cases:
+            adjusted.append(pair)
             continue
         high, usual = next(largest), next(typical)
         assert high is not None
-        factor = high / one.worst.chance.largest if one.worst.chance.largest else 1.0
+        factor = high / pair.worst.chance.largest if pair.worst.chance.largest else 1.0
         cases = tuple(
             replace(case, chance=Chance(high, usual))
-            if case is one.worst
+            if case is pair.worst
             else replace(case, chance=_times(case.chance, factor))
-            for case in one.cases
+            for case in pair.cases
         )
-        adjusted.append(replace(one, cases=cases, family=len(measured)))
+        adjusted.append(replace(pair, cases=cases, family=len(measured)))
     return adjusted
 
 
-def _times(of: Chance, times: float) -> Chance:
+def _times(chance: Chance, times: float) -> Chance:
     """Bonferroni: of several evaluations, or pairs, any may have such a gap."""
-    return Chance(min(1.0, times * of.largest), of.typical if of.typical is None else min(1.0, times * of.typical))
+    return Chance(
+        min(1.0, times * chance.largest), chance.typical if chance.typical is None else min(1.0, times * chance.typical)
+    )
 
 
 def _corners(counts: tuple[Counts, Counts], seeds: tuple[int, int]) -> Iterator[tuple[Score, Score]]:
@@ -332,9 +334,9 @@ def _corners(counts: tuple[Counts, Counts], seeds: tuple[int, int]) -> Iterator[
         yield Score(0, a.tries, seeds[0]), Score(0, b.tries, seeds[1])
 
 
-def _scores(of: Agreement, case: Case) -> list[tuple[Score, Score]]:
+def _scores(pair: Agreement, case: Case) -> list[tuple[Score, Score]]:
     assert case.counts is not None
-    return list(_corners(case.counts, (of.a.seeds, of.b.seeds)))
+    return list(_corners(case.counts, (pair.a.seeds, pair.b.seeds)))
 
 
 def _samples(a: Side, b: Side) -> list[tuple[int, int]]:
@@ -363,8 +365,8 @@ def _impossible(side: Side) -> str:
         return f"{side.printed}: no number of 1 to {LARGEST_N} samples on {side.problems} problems gives it."
     tries = side.problems * n * side.seeds
     near = " and ".join(f"{c} ({100 * c / tries:.2f})" for c in nearest_counts(side.printed, tries))
-    others = [str(m) for m in range(1, LARGEST_N + 1) if side.counts(m)]
-    hint = f"It is possible with n={', '.join(others[:4])}." if others else "Is it another problem set?"
+    possible = [str(m) for m in range(1, LARGEST_N + 1) if side.counts(m)]
+    hint = f"It is possible with n={', '.join(possible[:4])}." if possible else "Is it another problem set?"
     return f"{side.printed}: no number of correct answers out of {tries} gives it. The nearest are {near}. {hint}"
 
 
@@ -378,20 +380,20 @@ def _of_k(a: Side, b: Side, setting: Setting) -> Case:
                 f"n={samples} of {side.printed}: {setting.metric} needs at least {setting.k} samples per problem."
             )
         blocks.append(samples // setting.k)
-    of = (a.samples or setting.k, b.samples or setting.k)
-    if set(of) == {setting.k} and setting.seed_sd == 0:
+    drawn = (a.samples or setting.k, b.samples or setting.k)
+    if set(drawn) == {setting.k} and setting.seed_sd == 0:
         counts = counts_of(a.printed, a.problems * a.seeds), counts_of(b.printed, b.problems * b.seeds)
         if counts[0] is not None and counts[1] is not None:
             bare = Agreement(a, b, replace(setting, rho=None), ())
             largest = max(bare._chance(x, y).largest for x, y in _corners((counts[0], counts[1]), (a.seeds, b.seeds)))
-            return Case(of, (counts[0], counts[1]), Chance(largest, None))
+            return Case(drawn, (counts[0], counts[1]), Chance(largest, None))
     if setting.seed_sd:
         raise UsageError(
             f"seeds with metric={setting.metric}: no public spread of seeds is known for it. Leave seeds= out."
         )
     gap = max(0.0, abs(a.share - b.share) - _unit(a) / 2 - _unit(b) / 2)
     bound = largest_by_hoeffding(gap, a.problems * blocks[0] * a.seeds, b.problems * blocks[1] * b.seeds)
-    return Case(of, None, _times(Chance(bound, None), a.best_of * b.best_of))
+    return Case(drawn, None, _times(Chance(bound, None), a.best_of * b.best_of))
 
 
 def _unit(side: Side) -> float:
@@ -405,13 +407,13 @@ def _other_problems(a: Side, b: Side) -> str:
     )
 
 
-def _notes(of: Agreement) -> Iterator[str]:
-    if of.refused:
+def _notes(pair: Agreement) -> Iterator[str]:
+    if pair.refused:
         return
-    case = of.worst
-    if unknown := [side.printed for side in (of.a, of.b) if side.samples is None and of.setting.metric == "avg"]:
+    case = pair.worst
+    if unknown := [side.printed for side in (pair.a, pair.b) if side.samples is None and pair.setting.metric == "avg"]:
         yield f"n of {' and '.join(unknown)} is unknown. Every n from 1 to {LARGEST_N} that the digits allow was tried."
-    for side, counts in zip((of.a, of.b), case.counts or (), strict=False):
+    for side, counts in zip((pair.a, pair.b), case.counts or (), strict=False):
         if counts.how != "rounded":
             how = "cut off" if counts.how == "cut" else "padded with zeros"
             near = f"{counts.low} of {counts.tries} ({100 * counts.low / counts.tries:.3f})"
@@ -421,25 +423,26 @@ def _notes(of: Agreement) -> Iterator[str]:
                 f"{side.printed} is the best of {side.best_of}. The probabilities are multiplied by {side.best_of}, as "
                 "any of them could have been printed."
             )
-    if of.setting.metric != "avg":
+    if pair.setting.metric != "avg":
         ks = "one try per problem" if case.counts else "Hoeffding's inequality over blocks of k samples"
-        yield f"{of.setting.metric}: {ks}. No public spread of its rates is known, so there is no typical probability."
-    if of.setting.greedy:
+        metric = pair.setting.metric
+        yield f"{metric}: {ks}. No public spread of its rates is known, so there is no typical probability."
+    if pair.setting.greedy:
         yield (
             "Greedy decoding has no sampling noise. On one machine it gives the same score again, so any gap comes "
             "from the setup. The probabilities treat each score as one sample per problem."
         )
-    elif min(case.samples) == 1 and of.setting.metric == "avg":
+    elif min(case.samples) == 1 and pair.setting.metric == "avg":
         yield "If a score with n=1 is greedy, it has no sampling noise. Type temperature=0 if both are."
     if case.counts and case.counts[0] == case.counts[1] and max(case.samples) > 1:
         yield "Both scores are the same count. If both used one sampling seed, they are one sample and not two."
     if case.chance.typical is not None:
-        yield f"Typical: {of.setting.rho_source}."
-    if of.setting.seed_sd:
-        spread = f"a normal spread of {100 * of.setting.seed_sd:g} points ({of.setting.seed_source})"
+        yield f"Typical: {pair.setting.rho_source}."
+    if pair.setting.seed_sd:
+        spread = f"a normal spread of {100 * pair.setting.seed_sd:g} points ({pair.setting.seed_source})"
         yield f"Seeds: {spread}. It is a model, not a bound."
-    if of.family > 1:
-        yield f"Holm's correction over {of.family} pairs."
+    if pair.family > 1:
+        yield f"Holm's correction over {pair.family} pairs."
 
 
 def _shown(probability: float, before: str = "") -> str:

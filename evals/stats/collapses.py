@@ -117,11 +117,11 @@ def undoing(
     """
     if metric not in COLLAPSED_AT:
         return None
-    found = []
+    undoings = []
     heights = [abs(mean - COLLAPSED_AT[metric]) for mean in means]  # above what a collapsed training has
-    for side, height, other, count in zip("ab", heights, heights[::-1], seeds, strict=True):
-        fall = height - other + (within or 0.0)  # of this side's mean
-        if count and height > 0 and 0 <= fall <= height and (within is not None or height > other):
-            found.append(Undoing(side, fall / height, count))
-    least = max(found, key=lambda undo: undo.unseen, default=None)
+    for side, height, other_height, count in zip("ab", heights, heights[::-1], seeds, strict=True):
+        fall = height - other_height + (within or 0.0)  # how far this side's mean falls
+        if count and height > 0 and 0 <= fall <= height and (within is not None or height > other_height):
+            undoings.append(Undoing(side, fall / height, count))
+    least = max(undoings, key=lambda undo: undo.unseen, default=None)
     return least if least is not None and least.unseen > UNSEEN else None

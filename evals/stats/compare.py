@@ -100,7 +100,7 @@ class Line:
 
     @property
     def interval(self) -> Interval | None:
-        """Of the difference."""
+        """The interval of the difference."""
         if self.low is None or self.high is None:
             return None
         return Interval(self.low, self.high, self.level or 0.95, self.covers or "", bool(self.rough))
@@ -112,8 +112,8 @@ class Line:
 
     @property
     def p_equal(self) -> float | None:
-        """Of "the difference is at least the margin", either way: the larger one of two one-sided tests (TOST); None
-        without a margin."""
+        """The p-value of "the difference is at least the margin", either way: the larger one of two one-sided tests
+        (TOST), or None without a margin."""
         if self.p_not_lower is None or self.p_not_higher is None:
             return None
         return max(self.p_not_lower, self.p_not_higher)
@@ -142,8 +142,8 @@ class Line:
     def collapsed(self) -> dict[str, Collapses]:
         """The sides ("a", "b") of which a seed collapsed, in a metric of correctness."""
         sides = {"a": self.scores_a, "b": self.scores_b} if self.metric in OF_CORRECTNESS else {}
-        found = {side: collapses(scores) for side, scores in sides.items() if scores}
-        return {side: of for side, of in found.items() if of.count}
+        collapses_by_side = {side: collapses(scores) for side, scores in sides.items() if scores}
+        return {side: collapse for side, collapse in collapses_by_side.items() if collapse.count}
 
 
 def problems_in_both(lines: Sequence[Line]) -> str:
@@ -208,14 +208,14 @@ def whole_table(families: Sequence[Sequence[Line]]) -> str:
     before = [line for lines in families for line in lines]
     after = corrected(before, "the whole table")
     resolved = [(line.plain_verdict, kept.plain_verdict) for line, kept in zip(before, after, strict=True)]
-    found = [(word, kept) for word, kept in resolved if word.endswith(("higher", "lower"))]
+    directed = [(word, kept) for word, kept in resolved if word.endswith(("higher", "lower"))]
     text = (
         f"Each of the {len(families)} families errs in up to {100 * ALPHA:g} % of such tables. At least one of them "
         f"errs in up to {100 * (1 - (1 - ALPHA) ** len(families)):.0f} % of such tables."
     )
-    if found:
-        remain = sum(word == kept for word, kept in found)
-        text += f" Corrected over all {len(before)} comparisons, {remain} of {len(found)} differences stay resolved."
+    if directed:
+        remain = sum(word == kept for word, kept in directed)
+        text += f" Corrected over all {len(before)} comparisons, {remain} of {len(directed)} differences stay resolved."
     return text
 
 
@@ -342,7 +342,7 @@ def compare_average(
 
 
 def measured_differently(a: MeasuredRun, b: MeasuredRun, benchmark: str) -> list[str]:
-    """What decides a measurement on this benchmark and differs between the two, a text each."""
+    """The parts that decide a measurement on this benchmark and differ between the two, a text each."""
     x, y = a.conditions[benchmark], b.conditions[benchmark]
     pairs = decisive_differences(x, y)
     if _both_graded(a, b, benchmark):
@@ -360,7 +360,7 @@ def _one_model(a: MeasuredRun, b: MeasuredRun, benchmark: str) -> bool:
     x, y = a.conditions[benchmark], b.conditions[benchmark]
     if x is None or y is None or len(a.tables[benchmark].seeds) > 1 or len(b.tables[benchmark].seeds) > 1:
         return False
-    servers = [of.get("engine", {}).get("url") for of in (x, y)]
+    servers = [record.get("engine", {}).get("url") for record in (x, y)]
     return x.get("model") is not None and x["model"] == y.get("model") and servers[0] == servers[1]
 
 
@@ -378,8 +378,8 @@ def _whatever_they_are(run: MeasuredRun, benchmark: str) -> str:
 
 def _notes(a: MeasuredRun, b: MeasuredRun, benchmarks: Sequence[str]) -> list[str]:
     notes = []
-    for side, run, other in (("A", a, b), ("B", b, a)):
-        if left := [name for name in run.tables if name not in other.tables]:
+    for side, run, other_run in (("A", a, b), ("B", b, a)):
+        if left := [name for name in run.tables if name not in other_run.tables]:
             notes.append(f"only {side} has {', '.join(left)}")
         for graded, what in ((True, "sampled"), (False, "measured")):
             unknown = [n for n in benchmarks if run.conditions[n] is None and _both_graded(a, b, n) is graded]
@@ -474,10 +474,10 @@ def _counts(benchmark: str, a: VerdictTable, b: VerdictTable) -> dict[str, Any]:
             f"{first_b!r}). If two files name the same problems otherwise, rlvr grade FILE "
             "columns=problem_id:problem out=GRADED.jsonl names them by their text"
         )
-    if other := sorted(p for p in shared if gold_a[p] != gold_b[p]):
-        first = other[0]
+    if differing := sorted(p for p in shared if gold_a[p] != gold_b[p]):
+        first = differing[0]
         raise UsageError(
-            f"{benchmark}: the gold of {len(other)} problems differs, as of {first!r}: {gold_a[first]!r} in A, "
+            f"{benchmark}: the gold of {len(differing)} problems differs, as of {first!r}: {gold_a[first]!r} in A, "
             f"{gold_b[first]!r} in B. rlvr grade FILE gold=GOLDS out=GRADED.jsonl grades each by the golds of one file"
         )
     counts = {"shared": len(shared), "only_a": len(gold_a) - len(shared), "only_b": len(gold_b) - len(shared)}

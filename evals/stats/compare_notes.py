@@ -1,4 +1,4 @@
-"""What stands under a comparison: its signs, its tests, each seed's scores, and what else a reader must know."""
+"""The lines under a comparison: its signs, its tests, each seed's scores, and what else a reader must know."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def cells(line: Line) -> tuple[str, ...]:
 
 
 def notes(result: CompareResult) -> list[str]:
-    """What the signs and tests of the table mean, and what else to know."""
+    """The meaning of the table's signs and tests, and what else to know."""
     tests: dict[str, list[Line]] = {}
     for line in result.lines:
         if line.covers:
@@ -100,14 +100,14 @@ def each_seed(result: CompareResult) -> list[str]:
             if scores
         ]
         lines.append(f"Each seed on {line.benchmark}, {line.name}: {'; '.join(sides)}.")
-        lines += [f"{side.upper()}: {of.text()}. {MEANS}." for side, of in line.collapsed.items()]
+        lines += [f"{side.upper()}: {collapse.text()}. {MEANS}." for side, collapse in line.collapsed.items()]
     return lines
 
 
 def families(results: Sequence[CompareResult]) -> list[list[Line]]:
     """The lines whose p-values are corrected together, of one table or several."""
-    found: dict[tuple[int, str], list[Line]] = {}
+    lines_by_family: dict[tuple[int, str], list[Line]] = {}
     for number, result in enumerate(results):
         for line in result.lines:
-            found.setdefault((number, line.family), []).append(line)
-    return list(found.values())
+            lines_by_family.setdefault((number, line.family), []).append(line)
+    return list(lines_by_family.values())

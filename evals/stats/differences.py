@@ -61,8 +61,8 @@ class Paired:
 
     def parts(self) -> dict[str, Any]:
         """Its fields by name, those of the interval among them."""
-        others = {name: value for name, value in vars(self).items() if name != "interval"}
-        return {**others, **(vars(self.interval) if self.interval else {})}
+        own_fields = {name: value for name, value in vars(self).items() if name != "interval"}
+        return {**own_fields, **(vars(self.interval) if self.interval else {})}
 
 
 def paired(

@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Vector = NDArray[np.float64]
-Bounds = tuple[float, float] | None  # of a single value; None: unbounded
+Bounds = tuple[float, float] | None  # the limits of a single value. None: unbounded.
 
 PROBLEMS = "problems"
 SEEDS = "seeds"
 BOTH = "problems and seeds"
-MIN_SEEDS = 3  # of a trained arm: fewer are averaged, and the interval covers problems only
+MIN_SEEDS = 3  # a trained arm with fewer is averaged, and its interval covers problems only
 FEW = 5  # varying problems, or training seeds: fewer make an interval approximate
 ROUGH = (
     "~: approximate, for one of three reasons. (1) Fewer than five problems vary, where each counts by how much it "
@@ -83,7 +83,7 @@ class Estimate:
     def interval(self, level: float = 0.95) -> Interval | None:
         """None without a known spread: for one problem, for unbounded values that are all equal, for equal seeds.
 
-        Of differences that are -1, 0 or 1 it holds zero where McNemar's exact test does not reject it.
+        With differences that are -1, 0 or 1 it holds zero where McNemar's exact test does not reject it.
         """
         interval = self._by_spread(level)
         if interval is None or self.exact is None or self.exact <= 1 - level:
@@ -93,8 +93,8 @@ class Estimate:
     @cached_property
     def exact(self) -> float | None:
         """The p-value of McNemar's exact test of "no difference" (Psychometrika 12, 1947; two-sided), where every
-        problem's difference is -1, 0 or 1, as with one response to each on both sides; else None. Of the problems that
-        differ, each is then as likely to be 1 as -1, whatever the shares of right answers."""
+        problem's difference is -1, 0 or 1, as with one response to each on both sides; else None. Each problem that
+        differs is then as likely to be 1 as -1, whatever the shares of right answers."""
         if self.bounds is None or not _of_differences(self.bounds) or self.seeds or len(self.blocks) != 1:
             return None
         from scipy.special import bdtr
@@ -171,8 +171,8 @@ class Estimate:
 
     @cached_property
     def _parts(self) -> list[tuple[float, float, float]]:
-        """Of each benchmark: the standard error, its degrees of freedom (the number of problems that vary, at most
-        P - 1), and the standard error if every value were all or nothing."""
+        """For each benchmark: the standard error, its degrees of freedom (the number of problems that vary, at most P -
+        1), and the standard error if every value were all or nothing."""
         parts = []
         for values, noise in self.blocks:
             error = math.sqrt(max(0.0, _variance_of_mean(values) - noise))
@@ -203,8 +203,8 @@ class Estimate:
         if self.bounds is None or not self.blocks or not _of_differences(self.bounds):
             return False
         most = self.bounds[1]
-        one = most / min(len(values) for values, _ in self.blocks) / len(self.blocks)
-        return 2e-9 * most < self._half(0.975) < one
+        effect_of_one = most / min(len(values) for values, _ in self.blocks) / len(self.blocks)
+        return 2e-9 * most < self._half(0.975) < effect_of_one
 
 
 def estimate(tables: Sequence[ArrayLike], *, bounds: Bounds = (0.0, 1.0)) -> Estimate:
@@ -297,7 +297,8 @@ def varying(values: Vector, bounds: Bounds) -> float:
 
 
 def _effective_number(weights: Vector) -> float:
-    """Of weights >= 0: N if all are equal, about 1 if one outweighs the others, 0 if all are zero."""
+    """The effective number for weights >= 0: N if all are equal, about 1 if one outweighs the others, 0 if all are
+    zero."""
     squares = float(np.square(weights).sum())
     return round(float(weights.sum()) ** 2 / squares, 9) if squares else 0.0  # five equal ones are 5, not 4.9999999
 

@@ -1,4 +1,4 @@
-"""What a difference between two methods needs: problems, samples and training seeds.
+"""The needs of a difference between two methods: problems, samples and training seeds.
 
 The model, for the share of correct samples of method m under training seed s on problem p, n samples each:
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from evals.stats.verdict_table import VerdictTable
 
 Vector = NDArray[np.float64]
-QUANTILE = 0.975  # of a two-sided test at 5 %
+QUANTILE = 0.975  # for a two-sided test at 5 %
 MOST = 4096  # seeds; a difference that needs more is reported as out of reach
 
 
@@ -200,45 +200,45 @@ def default_spread(benchmark: str = "") -> Spread:
     )
 
 
-def measured_spread(table: VerdictTable, name: str, *, fallback: Spread, other: VerdictTable | None = None) -> Spread:
+def measured_spread(table: VerdictTable, name: str, *, fallback: Spread, second: VerdictTable | None = None) -> Spread:
     """The components that a verdict table shows, by the method of moments; the others come from `fallback`, and all of
-    them where the samples of each problem are alike (all incorrect, say): a zero would promise that nothing varies.
-    What is not above the noise of independent samples is 0, and its note says so; two methods measured with the same
-    seeds have less noise than that.
+    them where the samples of each problem are alike (all incorrect, say): a zero would promise that nothing varies. A
+    component that is not above the noise of independent samples is 0, and its note says so. Two methods measured with
+    the same seeds have less noise than that.
 
     Args:
         table: of one benchmark. `seed_sd` needs three training seeds.
         name: of the table, for the source.
-        other: a second method's, for `difference_sd`: the variance of the difference over the problems that both have,
-            less the noise of both.
+        second: the table of a second method, for `difference_sd`. That is the variance of the difference over the
+            problems that both have, less the noise of both.
     Raises:
         UsageError: fewer than 3 problems with 2 scored samples under every seed (of both).
     """
-    tables = [table] if other is None else [table, other]
+    tables = [table] if second is None else [table, second]
     of_tables = [np.array(t.problems)[(t.scored >= 2).all(axis=0)].tolist() for t in tables]
     problems = sorted(set(of_tables[0]).intersection(*of_tables))
     if len(problems) < 3:
         ids = [set(t.problems) for t in tables]
         common = f"; of {len(ids[0])} and {len(ids[-1])} ids, {len(ids[0] & ids[-1])} are in both"
-        same = "" if other is None else common
+        same = "" if second is None else common
         raise UsageError(f"{name}: expected at least 3 problems with 2 scored samples each, got {len(problems)}{same}")
 
     means, within, cell = _moments(table, problems)
     variances = {"within_sd": min(0.25, within)}  # 0.25: a coin's, the greatest
     if len(means) >= MIN_SEEDS:
         variances["seed_sd"] = float(means.mean(axis=1).var(ddof=1)) - cell / len(problems)
-    if other is not None:
-        means_b, within_b, cell_b = _moments(other, problems)
-        within = (within + within_b) / 2  # of both, in either order
+    if second is not None:
+        means_b, within_b, cell_b = _moments(second, problems)
+        within = (within + within_b) / 2  # the mean of both, in either order
         variances["within_sd"] = min(0.25, within)
         difference = means.mean(axis=0) - means_b.mean(axis=0)
         noise = cell / len(means) + cell_b / len(means_b)
         variances["difference_sd"] = float(difference.var(ddof=1)) - noise
-    found = {
+    components = {
         key: Sourced(math.sqrt(max(0.0, variance)), Origin.USER, f"measured on {name}{'' if variance > 0 else NO_MORE}")
         for key, variance in variances.items()
     }
-    return replace(fallback, **found) if within > TINY else fallback
+    return replace(fallback, **components) if within > TINY else fallback
 
 
 def _moments(table: VerdictTable, problems: Sequence[str]) -> tuple[Vector, float, float]:

@@ -23,20 +23,21 @@ class Repeat:
     """The prediction for a repetition of the paper's measurement with our arm.
 
     Attributes:
-        mean: our value. ours: its variance on these problems. theirs: the variance of one measurement of the paper's.
+        mean: our value. own_variance: its variance on these problems.
+        paper_variance: the variance of one measurement of the paper.
         df: degrees of freedom of both, S - 1 of our seeds; inf if the variance is a bound and not an estimate.
         unknown: why there is no variance; then the others are NaN.
     """
 
     mean: float
-    ours: float
-    theirs: float
+    own_variance: float
+    paper_variance: float
     df: float
     unknown: str = ""
 
     def half(self, level: float = 0.95) -> float:
         """Half of the prediction interval for the published value."""
-        return t_quantile((1 + level) / 2, self.df) * math.sqrt(self.ours + self.theirs)
+        return t_quantile((1 + level) / 2, self.df) * math.sqrt(self.own_variance + self.paper_variance)
 
 
 @dataclass(frozen=True)

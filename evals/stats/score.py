@@ -191,9 +191,9 @@ def score(rows: object, *, ks: Sequence[int], metrics: Sequence[str] = ("avg", "
     return [_score(table, m, k) for m, k in requested]
 
 
-def score_fields(found: Score) -> dict[str, Any]:
+def score_fields(result: Score) -> dict[str, Any]:
     """A score as plain values, as JSON has it."""
-    return {"name": found.name, "unit": FRACTIONS.get(found.unit, found.unit), **asdict(found)}
+    return {"name": result.name, "unit": FRACTIONS.get(result.unit, result.unit), **asdict(result)}
 
 
 def reported(rows: object, ks: Sequence[int], policy: str | None = None) -> list[Score]:
@@ -204,8 +204,8 @@ def reported(rows: object, ks: Sequence[int], policy: str | None = None) -> list
         policy: of extraction; fmt is left out where it asks for no box. None: not known.
     """
     box = policy is None or policy.startswith("boxed") or policy == "qwen"
-    found = score(rows, ks=ks, metrics=[metric for metric in REPORTED if metric != "fmt" or box])
-    return [s for s in found if s.k != 1 or s.metric == "avg"]  # pass@1 and maj@1 are avg once more
+    scores = score(rows, ks=ks, metrics=[metric for metric in REPORTED if metric != "fmt" or box])
+    return [s for s in scores if s.k != 1 or s.metric == "avg"]  # pass@1 and maj@1 are avg once more
 
 
 def meanings(scores: Iterable[Score]) -> str:

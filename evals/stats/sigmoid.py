@@ -52,9 +52,9 @@ class SigmoidFit:
         from scipy.optimize import approx_fprime
         from scipy.stats import t
 
-        at, found = np.atleast_1d(np.asarray(compute, dtype=float)), np.array([self.a, self.b, self.mid])
+        at, parameters = np.atleast_1d(np.asarray(compute, dtype=float)), np.array([self.a, self.b, self.mid])
         slope = np.atleast_2d(
-            approx_fprime(found, lambda p: sigmoid(at, p[0], p[1], p[2], self.start), 1e-7 * (1 + abs(found)))
+            approx_fprime(parameters, lambda p: sigmoid(at, p[0], p[1], p[2], self.start), 1e-7 * (1 + abs(parameters)))
         )
         half = t.ppf(0.975, self.df) * np.sqrt(np.einsum("ij,jk,ik->i", slope, self.covariance, slope) + self.noise**2)
         return self.value(at) - half, self.value(at) + half
@@ -76,7 +76,7 @@ def fit_sigmoid(
     if c.shape != r.shape or len(c) < FEWEST or not (c > 0).all():
         raise ValueError(f"curve: expected at least {FEWEST} points with C > 0, got {len(c)} of C and {len(r)} of R")
     try:
-        found, covariance = curve_fit(
+        parameters, covariance = curve_fit(
             lambda x, a, b, mid: sigmoid(x, a, b, mid, start),
             c,
             r,
@@ -85,7 +85,7 @@ def fit_sigmoid(
         )
     except RuntimeError as error:
         raise ValueError(f"curve: no sigmoid was found ({error})") from error
-    df, (a, b, mid) = len(c) - 3, map(float, found)
+    df, (a, b, mid) = len(c) - 3, map(float, parameters)
     noise = float(np.sqrt(((r - sigmoid(c, a, b, mid, start)) ** 2).sum() / df))
     return SigmoidFit(a, b, mid, start, np.asarray(covariance, dtype=float), noise, df)
 

@@ -78,6 +78,6 @@ def iqm(strata: Sequence[ArrayLike]) -> tuple[float, float, float]:
         return trim_mean(np.concatenate(samples, axis=axis), 0.25, axis=axis)
 
     rng = np.random.default_rng(0)
-    found = bootstrap(groups, middle, n_resamples=2000, method="percentile", rng=rng)
-    interval = found.confidence_interval
+    bootstrapped = bootstrap(groups, middle, n_resamples=2000, method="percentile", rng=rng)
+    interval = bootstrapped.confidence_interval
     return float(middle(*groups, axis=0)), float(interval.low), float(interval.high)

@@ -91,14 +91,14 @@ def _decided_maj(generated: int, scored: int, correct: int, rivals: tuple[int, .
     return 0.0 if correct + unscored < max(rivals, default=0) else math.nan
 
 
-def _share_won(x: int, rivals: tuple[int, ...], others: int, k: int, kept: Sequence[Vector]) -> float:
+def _share_won(x: int, rivals: tuple[int, ...], outside: int, k: int, kept: Sequence[Vector]) -> float:
     """The expected share won with x votes: sum over t of P(t rivals tie, none has more, k - x others kept) / (1 + t).
 
-    `rivals` are the sizes of the incorrect classes; `others` counts every sample outside the correct class.
+    `rivals` are the sizes of the incorrect classes; `outside` counts every sample outside the correct class.
     """
     strong = [m for m in rivals if m >= x]  # a smaller class can neither tie nor win: only its number kept matters
     room = k - x
-    pool = kept[others - sum(strong)][: room + 1]
+    pool = kept[outside - sum(strong)][: room + 1]
     if not strong:
         return float(pool[room]) if len(pool) > room else 0.0
     ways = np.zeros((1 + min(len(strong), room // x), room + 1))
@@ -299,7 +299,7 @@ class VerdictTable:
         elif k:
             of_counts = {"pass": pass_at_k, "unsolvable": unsolvable_at_k}[metric]
             groups = list(zip(*(self._lists[name] for name in ("scored", "generated", "correct")), strict=True))
-            found = {
+            values_by_group = {
                 # every k of all its samples hold a correct one if fewer than k are not
                 (n, every, c): of_counts(n, c, k)
                 if n >= k
@@ -308,7 +308,7 @@ class VerdictTable:
                 else np.nan
                 for n, every, c in set(groups)
             }
-            values = [found[group] for group in groups]
+            values = [values_by_group[group] for group in groups]
         return self._by_seed(values, np.nan)
 
     def _by_seed(self, values: object, missing: float) -> Matrix:

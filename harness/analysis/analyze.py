@@ -17,8 +17,8 @@ from harness.errors import UsageError, choose
 from harness.runs.record import environment
 from harness.spec.scales import SCALES
 
-COLUMNS = ("name", "paper", "arm", "scale", "backend", "seeds")  # of the models
-PAGE, NUMBERS = "README.md", "analysis.json"  # of an analysis, in its folder
+COLUMNS = ("name", "paper", "arm", "scale", "backend", "seeds")  # the columns of the models
+PAGE, NUMBERS = "README.md", "analysis.json"  # the files of an analysis, in its folder
 
 
 def common_benchmarks(models: Sequence[Analysed], names: Sequence[str] | None) -> list[str]:

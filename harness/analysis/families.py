@@ -93,16 +93,19 @@ SHARED = {
 @cache
 def families() -> dict[str, Family]:
     """Key -> family; a shared one with the figures that papers add to it."""
-    found = dict(SHARED)
+    families_by_key = dict(SHARED)
     for name in (f"{package(key)}.figures" for key in papers()):
         if importlib.util.find_spec(name) is None:
             continue
         for key, added in importlib.import_module(name).FAMILIES.items():
-            if key in found:
-                together = (found[key].of_runs + added.of_runs, found[key].of_benchmark + added.of_benchmark)
-                added = replace(found[key], of_runs=together[0], of_benchmark=together[1])
-            found[key] = added
-    return found
+            if key in families_by_key:
+                together = (
+                    families_by_key[key].of_runs + added.of_runs,
+                    families_by_key[key].of_benchmark + added.of_benchmark,
+                )
+                added = replace(families_by_key[key], of_runs=together[0], of_benchmark=together[1])
+            families_by_key[key] = added
+    return families_by_key
 
 
 def plot_all(material: Material, only: Sequence[str] | None) -> tuple[dict[str, list[Plot]], list[str]]:

@@ -28,7 +28,7 @@ class Material:
     models: Sequence[Analysed]
     benchmarks: Sequence[str]
     cache: Path  # cache of slow parts: token tables, interventions
-    samples: int = CONTINUATIONS  # of each prefix, in interventions
+    samples: int = CONTINUATIONS  # per prefix, in interventions
 
     @property
     def names(self) -> list[str]:
@@ -86,15 +86,15 @@ class Material:
         return list(zip(self.readable, self.tokens(benchmark).values(), strict=True))
 
     def readings(self, benchmark: str) -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
-        """Of each model but the first: (the first model's reading, its own) of the first model's responses.
+        """For each model but the first: (the first model's reading, its own) of the first model's responses.
 
         Raises:
             ValueError: a model cannot be read, or has another tokenizer.
         """
-        first, *others = self.readable
+        first, *readers = self.readable
         folder = self.cache / "tokens"
         before = token_table(first, benchmark, folder)
-        return {s.name: (before, token_table(first, benchmark, folder, reader=s.model_path)) for s in others}
+        return {s.name: (before, token_table(first, benchmark, folder, reader=s.model_path)) for s in readers}
 
     def sampling(self, subject: Subject, benchmark: str, name: str) -> Sampling:
         """How to sample from a model: as its responses were sampled. Each measure has its folder, by its name.

@@ -31,10 +31,10 @@ def questions(run: Run, benchmark: str, table: pd.DataFrame, *, data_dir: str | 
     """
     column = next((name for name in COLUMNS if name in table), None)
     rows = [] if column is None else zip(table["problem_id"], table[column], strict=True)
-    found = {str(problem): text for problem, text in rows if isinstance(text, str)}
+    texts = {str(problem): text for problem, text in rows if isinstance(text, str)}
     manifest = run.manifest(benchmark)
-    if found or manifest is None:
-        return found
+    if texts or manifest is None:
+        return texts
     data, record = manifest["identity"]["data"], manifest["record"]
     place = data_dir or record.get("data_dir")
     own = next((name for name in own_benchmarks(manifest) if name == benchmark), None)
@@ -63,4 +63,9 @@ def own_benchmarks(manifest: Mapping[str, Any]) -> Iterator[OwnBenchmark]:
 
 def shared(of_runs: list[Mapping[str, Mapping[str, str]]]) -> dict[tuple[str, str], str]:
     """(benchmark, problem_id) -> question of several runs of the same problems: one run's file serves the others."""
-    return {(b, p): text for of in reversed(of_runs) for b, texts in of.items() for p, text in texts.items()}
+    return {
+        (b, p): text
+        for texts_of_run in reversed(of_runs)
+        for b, texts in texts_of_run.items()
+        for p, text in texts.items()
+    }

@@ -91,7 +91,10 @@ def read_runs(
     read = []
     for runs in map(seeds_of, texts):  # an archive, or a folder of runs, has several arms
         digests = [run.record.get("digest") for run in runs]
-        read += [[r for r, its in zip(runs, digests, strict=True) if its == one] for one in dict.fromkeys(digests)]
+        read += [
+            [r for r, run_digests in zip(runs, digests, strict=True) if run_digests == distinct]
+            for distinct in dict.fromkeys(digests)
+        ]
     names = list(names) if names is not None else _names(read)
     if len(names) != len(read) or len(set(names)) != len(names):
         raise UsageError(f"names: expected {len(read)} different ones (one a run), got {', '.join(names)}")
@@ -111,14 +114,14 @@ def analysed(name: str, sources: Sequence[Run], *, data_dir: str | None) -> Anal
         conditions = conditions_of(sources) if all(run.keeps_responses for run in sources) else {}
         subject = Subject(name, {benchmark: _responses(sources, benchmark) for benchmark in conditions})
         model = sources[0].model_folder
-        asked = {
+        questions_of = {
             b: questions(sources[0], b, subject.tables[b], data_dir=data_dir or tiny_benchmarks([b]))
             for b in conditions
         }
     except (ValueError, OSError) as error:
         raise UsageError(f"runs: {error}") from error
     if model is None:
-        return Analysed(subject, None, f"{name}: its model is not on this machine", tuple(sources), asked)
+        return Analysed(subject, None, f"{name}: its model is not on this machine", tuple(sources), questions_of)
     first = sources[0]
     try:
         manifests = filter(None, map(first.manifest, conditions))
@@ -131,8 +134,8 @@ def analysed(name: str, sources: Sequence[Run], *, data_dir: str | None) -> Anal
             data_dir=data_dir or tiny_benchmarks(conditions),
         )
     except (ValueError, OSError) as error:  # another model, other problems, a prompt that has changed
-        return Analysed(subject, None, str(error), tuple(sources), asked)
-    return Analysed(subject, readable, "", tuple(sources), asked)
+        return Analysed(subject, None, str(error), tuple(sources), questions_of)
+    return Analysed(subject, readable, "", tuple(sources), questions_of)
 
 
 def _responses(sources: Sequence[Run], benchmark: str) -> pd.DataFrame:
@@ -165,8 +168,10 @@ def _names(read: Sequence[Sequence[Run]]) -> list[str]:
     replaced = [run.replaced if "overrides" in run.record else () for run in first]
     trained = [set(values) for run, values in zip(first, replaced, strict=True) if run.trained]
     common = set.intersection(*trained) if trained else set()
-    own = [" ".join(value for value in values if value not in common) for values in replaced]
-    arms = [f"{run.name} [{readable(values)}]" if values else run.name for run, values in zip(first, own, strict=True)]
+    distinct = [" ".join(value for value in values if value not in common) for values in replaced]
+    arms = [
+        f"{run.name} [{readable(values)}]" if values else run.name for run, values in zip(first, distinct, strict=True)
+    ]
     if len(set(arms)) == len(arms):
         return arms
     papers = [run.record.get("paper") for run in first]

@@ -17,7 +17,7 @@ from evals.log import logger
 if TYPE_CHECKING:
     import pandas as pd
 
-VERSION = 1  # of what a token table holds; another one is measured again
+VERSION = 1  # the version of a token table's content. A table of another version is measured again.
 
 
 def token_table(subject: Subject, benchmark: str, folder: Path, *, reader: str | None = None) -> pd.DataFrame:
@@ -56,7 +56,7 @@ def content(subject: Subject, benchmark: str) -> str:
 
 
 def digest(model: str, answers: Sequence[Response]) -> str:
-    """Of the model's fingerprint and of every prompt, response and verdict."""
+    """The digest of the model's fingerprint and of every prompt, response and verdict."""
     sha = hashlib.sha256(f"{VERSION} {model}\n".encode())
     for a in answers:
         line = json.dumps([a.problem_id, a.sample, a.prompt, a.text, str(a.verdict)])

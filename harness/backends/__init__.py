@@ -26,8 +26,8 @@ def backend(name: str) -> Backend[Any]:
     """
     if name not in BACKENDS:
         raise UsageError(f"backend: expected one of {tuple(BACKENDS)}, got {name!r}")
-    found: Backend[Any] = importlib.import_module(BACKENDS[name]).BACKEND
-    return found
+    loaded: Backend[Any] = importlib.import_module(BACKENDS[name]).BACKEND
+    return loaded
 
 
 def refusals(jobs: Iterable[Job], hardware: Machines | None = None) -> dict[tuple[str, str], CannotExpress]:

@@ -1,7 +1,7 @@
 """The interface of a backend: what it can train, what it needs, and how to start it.
 
 A backend is a folder of `harness.backends` (or any module) with an object of this class named BACKEND, and an entry in
-`harness.command.resolve.BACKENDS`. What it defines must be fast to import: trainers are imported when they are used.
+`harness.command.resolve.BACKENDS`. Its content must be fast to import: trainers are imported when they are used.
 """
 
 from __future__ import annotations

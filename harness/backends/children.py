@@ -28,7 +28,7 @@ def write_order(order: object, out_dir: Path) -> Path:
 
 
 def read_order(file: str) -> Any:
-    """What `write_order` of the process that started this one wrote."""
+    """The order that `write_order` wrote in the process that started this one."""
     return pickle.loads(Path(file).read_bytes())  # noqa: S301
 
 

@@ -111,12 +111,12 @@ def prompt_rows(experiment: Experiment, tokenizer: object, *, seed: int) -> tupl
     prompt, limit = prompts.get(experiment.prompt.value), experiment.max_prompt_tokens.value
     rows = []
     for i, problem in enumerate(problems):
-        asked = Problem(str(i), problem["problem"], problem["answer"])
-        text = prompts.render(prompt, asked, tokenizer)
+        problem_asked = Problem(str(i), problem["problem"], problem["answer"])
+        text = prompts.render(prompt, problem_asked, tokenizer)
         if len(prompt_tokens(tokenizer, text)) <= limit:
             rows.append({"prompt": text, "answer": problem["answer"], **{name: problem[name] for name in more}})
             if is_self_taught(experiment):
-                shown = replace(asked, problem=asked.problem + SHOWN)
+                shown = replace(problem_asked, problem=problem_asked.problem + SHOWN)
                 rows[-1]["with_response"] = prompts.render(prompt, shown, tokenizer)
     if len(rows) < experiment.prompts_per_rollout.value:
         raise UsageError(
@@ -136,7 +136,7 @@ def metrics_reporter(recorder: Recorder, *, steps_before: int = 0) -> Callable[[
     draw = live_chart() if notebook else lambda step, metrics: None
     warned: set[str] = set()  # kinds of mismatch between sampler and trainer
     shares: dict[str, list[tuple[int, float]]] = {metric: [] for metric in LIMITS}
-    rollout: dict[str, float] = {}  # of the last one, which a later update of it does not log again
+    rollout: dict[str, float] = {}  # the last rollout's, which a later update does not log again
 
     def report(step: int, total: int, metrics: dict[str, float]) -> None:
         recorder.metrics(steps_before + step, metrics)

@@ -3,7 +3,7 @@
 Counts are bytes. N is a model's parameters, W the devices of the run. The states of mixed precision are those of ZeRO
 (arXiv 1910.02054, section 3.1): float32 weights 4N, gradients 4N, two AdamW moments 8N; sharding divides them by W.
 Activations are counted from what transformers' layers keep for the backward pass; tests compare the counts with
-measured peaks (tests/harness/backends/test_memory.py). What a trainer adds is in its `needs.py`.
+measured peaks (tests/harness/backends/test_memory.py). A trainer's own part is in its `needs.py`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ Mode = Literal["float32", "autocast", "bfloat16"]  # the last two also with floa
 
 PASS_TOKENS = 32_768  # rough size of one forward pass; larger passes are not faster on a GPU
 CONTEXT = 1.5e9  # CUDA context, NCCL buffers, kernels' workspaces: an assumption
-USABLE = 0.94  # of a device's memory; the rest is lost to fragmentation: an assumption
-VLLM_OVERHEAD = 3e9  # of a vLLM engine beside weights and cache (graphs, activations): an assumption
+USABLE = 0.94  # the share of a device's memory that can be used. Fragmentation takes the rest: an assumption.
+VLLM_OVERHEAD = 3e9  # the memory of a vLLM engine beside weights and cache (graphs, activations): an assumption
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from harness.spec import Experiment
     from harness.spec.method import MethodOutput
 
-SHAPED = ("advantages", "weights", "gates", "penalties")  # of `MethodOutput`; what the loss of a micro-batch reads
+SHAPED = (
+    "advantages",
+    "weights",
+    "gates",
+    "penalties",
+)  # the fields of `MethodOutput` that the loss of a micro-batch reads
 
 
 @dataclass(frozen=True)

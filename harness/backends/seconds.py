@@ -95,8 +95,8 @@ ASSUMPTIONS = (
 
 def reached(a: Architecture, gpu: Gpu, rules: Rules) -> float:
     """FLOP/s that training reaches: a share of the peak that grows on slower chips (fourth root) and falls in narrow
-    layers, whose kernels wait for memory and launches (fitted to the public throughputs in the test). Of a processor,
-    whose FLOP/s are measured, twice the share: an update of SmolLM2-135M in float32 reached 0.57 of them."""
+    layers, whose kernels wait for memory and launches (fitted to the public throughputs in the test). A processor,
+    whose FLOP/s are measured, has twice the share: an update of SmolLM2-135M in float32 reached 0.57 of them."""
     if gpu.measured:
         return 2 * rules.compute * gpu.flops
     width = min(1.0, a.hidden / 2560) ** 0.75

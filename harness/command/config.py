@@ -15,8 +15,8 @@ from typing import Any
 from evals.redaction import redacted_start
 from harness.errors import UsageError
 
-MOST_SEEDS = 10_000  # of one command
-MOST_CHARACTERS = 10_000  # of one argument: Hydra's time for a list grows with the square of its length
+MOST_SEEDS = 10_000  # in one command
+MOST_CHARACTERS = 10_000  # in one argument, because Hydra's time for a list grows with the square of its length
 
 
 _KEY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
@@ -115,7 +115,7 @@ def _in_ascii(text: str) -> str:
 
 
 def _as_typed(text: str) -> str:
-    return re.sub(r"_u([0-9a-f]{6})_", lambda found: chr(int(found[1], 16)), text)
+    return re.sub(r"_u([0-9a-f]{6})_", lambda match: chr(int(match[1], 16)), text)
 
 
 def _finite(value: object) -> bool:

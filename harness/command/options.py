@@ -1,4 +1,4 @@
-"""What a command of a run asks for: one value, made at the door and handed down to the jobs."""
+"""The options of a command that runs: one value, made at the door and handed down to the jobs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class RunOptions:
         return {name: value for name, value in named.items() if value is not None} | dict(self.values)
 
     def group(self, name: str) -> dict[str, Any]:
-        """What `name.KEY=VALUE` says, by KEY."""
+        """The values of `name.KEY=VALUE`, by KEY."""
         return {key.removeprefix(f"{name}."): v for key, v in self.values.items() if key.startswith(f"{name}.")}
 
     def declared(self) -> dict[str, Any]:

@@ -119,15 +119,15 @@ def _arm(
     """(base model, experiment) with the scale's values, then the command line's, then under the control."""
     experiment, faults, whole = arm.train, Faults(), True
     base = reproduction.models[arm.model]
-    own = {**scale.special(reproduction.scales), **scale.special(arm.scales)}
-    scaled = {**scale.values, **own}  # all at once: a value may fit only with the others of its scale
+    special = {**scale.special(reproduction.scales), **scale.special(arm.scales)}
+    scaled = {**scale.values, **special}  # all at once: a value may fit only with the others of its scale
     why = {
         key: f"scale={scale.name}"
-        + (f", {reproduction.key}" if key in own else f": {scale.reasons[key]}" if key in scale.reasons else "")
+        + (f", {reproduction.key}" if key in special else f": {scale.reasons[key]}" if key in scale.reasons else "")
         for key in scaled
     }
-    asked = dict.fromkeys(overrides, "command line")
-    for values, origin, note in ((scaled, Origin.SCALE, why), (overrides, Origin.USER, asked)):
+    origins = dict.fromkeys(overrides, "command line")
+    for values, origin, note in ((scaled, Origin.SCALE, why), (overrides, Origin.USER, origins)):
         if "base_model" in values:
             base = base.replace(values["base_model"], origin, note["base_model"])
         if isinstance(experiment, Experiment) and values.get("like") is not None:
@@ -187,15 +187,15 @@ def as_in(framework: str, experiment: Experiment) -> Experiment:
     Raises:
         UsageError: no such framework, or the arm's advantage or objective is not GRPO's.
     """
-    baselines, own = catalogue.load(catalogue.BASELINES), experiment.method
+    baselines, method_before = catalogue.load(catalogue.BASELINES), experiment.method
     choose("like", [str(framework)], [key.removeprefix("grpo_") for key in baselines.sets["frameworks"]])
-    if own.advantage.name != "grpo" or own.objective is not None:
-        used = own.objective or own.advantage
+    if method_before.advantage.name != "grpo" or method_before.objective is not None:
+        used = method_before.objective or method_before.advantage
         raise UsageError(f"like={framework}: expected arms with GRPO's advantage and surrogate, got {used.name}")
-    theirs: Any = next(arm.train for arm in baselines.arms if arm.key == f"grpo_{framework}")
-    changed = {name: getattr(theirs, name) for name in ("clip_low", "clip_high", "dual_clip", "kl_beta")}
-    parts = {name: getattr(theirs.method, name) for name in ("advantage", "aggregation", "objective")}
-    method = replace(own, **parts, shaping=(*theirs.method.shaping, *own.shaping))
+    declared: Any = next(arm.train for arm in baselines.arms if arm.key == f"grpo_{framework}")
+    changed = {name: getattr(declared, name) for name in ("clip_low", "clip_high", "dual_clip", "kl_beta")}
+    parts = {name: getattr(declared.method, name) for name in ("advantage", "aggregation", "objective")}
+    method = replace(method_before, **parts, shaping=(*declared.method.shaping, *method_before.shaping))
     return replace(experiment, **changed, method=method)
 
 
@@ -205,8 +205,8 @@ def _epochs_used(overrides: Mapping[str, Any], experiments: list[Training]) -> N
         return
     steps = [experiment.max_steps for experiment in experiments]
     if all(each.value is not None for each in steps):
-        of = f"{steps[0].value} ({steps[0].note})" if len({each.value for each in steps}) == 1 else "of each arm"
-        why = f"not used, as max_steps={of} ends the training"
+        limit = f"{steps[0].value} ({steps[0].note})" if len({each.value for each in steps}) == 1 else "of each arm"
+        why = f"not used, as max_steps={limit} ends the training"
         raise UsageError(f"epochs={overrides['epochs']}: {why}. Give max_steps=N, or max_steps=null beside it")
 
 

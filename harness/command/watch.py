@@ -52,7 +52,7 @@ class Watch:
 
 
 def watch_of(options: RunOptions) -> Watch:
-    """What `keep`, `minutes` and `eval.KEY` say.
+    """The meaning of `keep`, `minutes` and `eval.KEY`.
 
     Raises:
         UsageError: no such key, or a value that does not fit.

@@ -52,7 +52,7 @@ def _extended(base: str, positions: int, rope_theta: float, into: Path) -> str:
     for file in {path for pattern in FILES for path in source.glob(pattern)}:
         link = folder / file.name
         if file.name != "config.json" and not link.exists():
-            link.unlink(missing_ok=True)  # of a snapshot that is gone
+            link.unlink(missing_ok=True)  # it leads to a snapshot that is gone
             os.symlink(file.resolve(), link)
     config = json.loads((source / "config.json").read_text(encoding="utf-8"))
     config["max_position_embeddings"] = positions

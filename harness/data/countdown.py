@@ -38,23 +38,23 @@ SPELLED = {
 def value(expression: str) -> tuple[Fraction, Counter[int]] | None:
     """(the exact value, how often each number is used) of whole numbers joined by + - * / and brackets; None for
     anything else, and for a division by zero. Nothing is executed."""
-    for theirs, ours in SPELLED.items():
-        expression = expression.replace(theirs, ours)
+    for spelling, sign in SPELLED.items():
+        expression = expression.replace(spelling, sign)
     if len(expression) > LONGEST:
         return None
     used: Counter[int] = Counter()
 
-    def of(node: ast.expr) -> Fraction:
+    def value_of(node: ast.expr) -> Fraction:
         if isinstance(node, ast.Constant) and type(node.value) is int:
             used[node.value] += 1
             return Fraction(node.value)
         if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
-            result: Fraction = OPERATORS[type(node.op)](of(node.left), of(node.right))
+            result: Fraction = OPERATORS[type(node.op)](value_of(node.left), value_of(node.right))
             return result
         raise ValueError(type(node).__name__)
 
     try:
-        return of(ast.parse(expression.strip(), mode="eval").body), used
+        return value_of(ast.parse(expression.strip(), mode="eval").body), used
     except (ValueError, SyntaxError, ZeroDivisionError, RecursionError, MemoryError):
         return None
 
@@ -90,12 +90,12 @@ def problems(rows: int, *, seed: int, numbers: int = 3, largest: int = 20) -> li
         for number in given[1:]:  # from left to right, in brackets where the order matters
             sign = rng.choice("+-*")
             text = f"({text}) {sign} {number}" if sign == "*" and " " in text else f"{text} {sign} {number}"
-        found = value(text)
-        assert found is not None
-        if 1 <= found[0] <= largest**2:
+        solved = value(text)
+        assert solved is not None
+        if 1 <= solved[0] <= largest**2:
             shown = " ".join(map(str, sorted(given)))
-            problem = f"Make {found[0]} from {shown} with + - * /, each at most once."
-            made.setdefault(problem, {"answer": f"{shown} = {found[0]}", "solution": f"\\boxed{{{text}}}"})
+            problem = f"Make {solved[0]} from {shown} with + - * /, each at most once."
+            made.setdefault(problem, {"answer": f"{shown} = {solved[0]}", "solution": f"\\boxed{{{text}}}"})
         if len(made) == rows:
             return [{"problem": problem, **rest} for problem, rest in made.items()]
     raise UsageError(

@@ -42,16 +42,16 @@ def make(base_model: str, folder: Path, *, limit: int) -> Path:
     from transformers import AutoConfig, AutoModelForCausalLM
     from transformers.utils.logging import disable_progress_bar
 
-    own = configuration(base_model)
-    if own is None:
+    fields = configuration(base_model)
+    if fields is None:
         raise UsageError(f"the configuration of {base_model} is not known here (harness/spec/models.json)")
     tokenizer = _tokenizer()
-    kept = {key: value for key, value in own.items() if key not in OF_THE_FILE}
+    kept = {key: value for key, value in fields.items() if key not in OF_THE_FILE}
     values: dict[str, Any] = {**kept, **SIZE, "vocab_size": len(tokenizer)}
-    if "num_experts" in own:
+    if "num_experts" in fields:
         values |= {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 32}
     ends = {"pad_token_id": tokenizer.pad_token_id, "bos_token_id": None, "eos_token_id": tokenizer.eos_token_id}
-    config = AutoConfig.for_model(own["model_type"], **(values | ends | {"dtype": "bfloat16"}))
+    config = AutoConfig.for_model(fields["model_type"], **(values | ends | {"dtype": "bfloat16"}))
     torch.manual_seed(0)
     model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
     _rarely_end(model, tokenizer.eos_token_id, len(tokenizer) / limit)
@@ -66,7 +66,7 @@ def _rarely_end(model: Any, end: int, share: float) -> None:
     output weights of the end token have less of it than the others."""
     import torch
 
-    common = torch.ones(model.config.hidden_size)  # of length sqrt(hidden), as a normalised state
+    common = torch.ones(model.config.hidden_size)  # its length is sqrt(hidden), as a normalised state's
     with torch.no_grad():
         model.get_input_embeddings().weight += 4 * common
         head = model.get_output_embeddings().weight

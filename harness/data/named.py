@@ -63,13 +63,13 @@ class NamedSet:
         """
         seen = 0
 
-        def ours() -> Iterator[Row]:
+        def converted() -> Iterator[Row]:
             nonlocal seen
             for row in source:
-                yield self._ours(seen, row)
+                yield self._converted(seen, row)
                 seen += 1
 
-        kept = self.select(ours())
+        kept = self.select(converted())
         if self.read not in (None, seen):
             raise UsageError(
                 f"dataset: expected {self.read} rows in {self.hub} ({self.split}), got {seen}. Is it another version?"
@@ -81,10 +81,10 @@ class NamedSet:
             )
         return kept
 
-    def _ours(self, number: int, row: Row) -> Row:
+    def _converted(self, number: int, row: Row) -> Row:
         try:
-            ours = {name: text_at(row, column) for name, column in self.columns.items()}
-            return {**ours, "problem": self.problem(ours["problem"])}
+            values = {name: text_at(row, column) for name, column in self.columns.items()}
+            return {**values, "problem": self.problem(values["problem"])}
         except UsageError as error:
             raise UsageError(f"dataset {self.hub!r}, row {number}: {error}") from error
 

@@ -37,7 +37,8 @@ class Overlap:
 
 
 def same_problem(text: str) -> str:
-    """What two spellings of one problem share: Unicode form, white space, capitals and dollar signs do not count."""
+    """The text that two spellings of one problem share: Unicode form, white space, capitals and dollar signs do not
+    count."""
     return plain(text.replace("$", "")).casefold()
 
 
@@ -47,11 +48,11 @@ def overlap(rows: Sequence[Mapping[str, str]], benchmark: Benchmark) -> Overlap:
     for number, row in enumerate(rows, 1):
         golds = {plain_answer(row["answer"])} if "answer" in row else set()
         trained.setdefault(same_problem(row["problem"]), (number, set()))[1].update(golds)
-    found = [(p, trained[key]) for p in benchmark.problems if (key := same_problem(p.problem)) in trained]
-    others = sum(bool(golds) and plain_answer(p.answer) not in golds for p, (_, golds) in found)
-    first = min((number for _, (number, _) in found), default=None)
+    shared = [(p, trained[key]) for p in benchmark.problems if (key := same_problem(p.problem)) in trained]
+    differing = sum(bool(golds) and plain_answer(p.answer) not in golds for p, (_, golds) in shared)
+    first = min((number for _, (number, _) in shared), default=None)
     example = "" if first is None else rows[first - 1]["problem"]
-    return Overlap(benchmark.name, len(found), len(benchmark.problems), others, first, example)
+    return Overlap(benchmark.name, len(shared), len(benchmark.problems), differing, first, example)
 
 
 def overlaps(job: Job, data_dir: str | None, more: Iterable[str] = ()) -> tuple[Overlap, ...]:
@@ -70,11 +71,11 @@ def of_all(jobs: Iterable[Job], data_dir: str | None, more: Iterable[str] = ()) 
     for job in jobs:
         if job.experiment is not None:
             names.setdefault(_data(job), {}).update(dict.fromkeys((*job.protocol.benchmarks.value, *more)))
-    return [one for data, of_data in names.items() for one in _compared(data, of_data, data_dir)]
+    return [overlap_found for data, of_data in names.items() for overlap_found in _compared(data, of_data, data_dir)]
 
 
 def _data(job: Job) -> tuple[str, int, bool]:
-    """What decides a job's training rows: (data set, its seed, whether they have solutions and no golds)."""
+    """The values that decide a job's training rows: (data set, its seed, whether they have solutions and no golds)."""
     assert job.experiment is not None
     dataset = job.experiment.dataset.value
     return dataset, job.seed if dataset in FAMILIES else 0, type(job.experiment) is Finetune
@@ -89,7 +90,7 @@ def _compared(data: tuple[str, int, bool], names: Iterable[str], data_dir: str |
 
 def at_hand(jobs: Iterable[Job], data_dir: str | None) -> list[str]:
     """For a plan: the overlaps that need no download, and the benchmarks that only the run can compare."""
-    here: dict[tuple[str, int, bool], dict[str, None]] = {}
+    comparable: dict[tuple[str, int, bool], dict[str, None]] = {}
     later: dict[str, None] = {}
     for job in jobs:
         if job.experiment is None or job.experiment.dataset.value in FAMILIES:
@@ -101,12 +102,16 @@ def at_hand(jobs: Iterable[Job], data_dir: str | None) -> list[str]:
             else:
                 later[name] = None
     lines = []
-    for data, names in here.items():
+    for data, names in comparable.items():
         left = list(names)
         try:
-            for one in _compared(data, names, data_dir):
+            for overlap_found in _compared(data, names, data_dir):
                 left.pop(0)
-                lines.append(f"{one}: a run refuses it without allow_overlap=true" if one.shared else str(one))
+                lines.append(
+                    f"{overlap_found}: a run refuses it without allow_overlap=true"
+                    if overlap_found.shared
+                    else str(overlap_found)
+                )
         except UsageError as error:  # a run ends with it; a plan goes on
             lines.append(f"the training problems are not compared with {', '.join(left)}: {error}")
     if later:
@@ -114,28 +119,31 @@ def at_hand(jobs: Iterable[Job], data_dir: str | None) -> list[str]:
     return list(dict.fromkeys(lines))
 
 
-def refuse(found: Iterable[Overlap], *, allowed: bool) -> list[str]:
+def refuse(overlaps: Iterable[Overlap], *, allowed: bool) -> list[str]:
     """A warning for each overlap, if overlaps are allowed.
 
     Raises:
         UsageError: a benchmark holds training problems, and that is not allowed.
     """
-    shared = list(dict.fromkeys(one for one in found if one.shared))
+    shared = list(dict.fromkeys(overlap_found for overlap_found in overlaps if overlap_found.shared))
     if shared and not allowed:
-        lines = [f"{one}, the first in row {one.row}: {one.example[:60]!r}" for one in shared]
+        lines = [
+            f"{overlap_found}, the first in row {overlap_found.row}: {overlap_found.example[:60]!r}"
+            for overlap_found in shared
+        ]
         lines.append(
             "A score on training problems says nothing about others. Train or measure on other problems, or type "
             "allow_overlap=true. The record and each table then say it."
         )
         raise UsageError("\n".join(lines))
-    return [f"warning: {one}" for one in shared]
+    return [f"warning: {overlap_found}" for overlap_found in shared]
 
 
-def as_record(found: Iterable[Overlap]) -> dict[str, dict[str, Any]]:
+def as_record(overlaps: Iterable[Overlap]) -> dict[str, dict[str, Any]]:
     """Benchmark -> its counts, for the record of a run. A benchmark without shared problems has 0."""
     return {
-        one.benchmark: {
-            key: value for key, value in asdict(one).items() if key in ("shared", "problems", "other_golds")
+        overlap_found.benchmark: {
+            key: value for key, value in asdict(overlap_found).items() if key in ("shared", "problems", "other_golds")
         }
-        for one in found
+        for overlap_found in overlaps
     }

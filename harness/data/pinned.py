@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-COMMIT = "3101c7d5072418e28b9008a6636bde82a006892c"  # of github.com/openai/grade-school-math
+COMMIT = "3101c7d5072418e28b9008a6636bde82a006892c"  # in github.com/openai/grade-school-math
 
 
 @dataclass(frozen=True)
 class Pinned:
-    """One file: its name there and its SHA-256, and the same for what is written here."""
+    """One file: its name at the source and its SHA-256, and the name and SHA-256 of the file that is written here."""
 
-    theirs: str
-    theirs_sha256: str
-    ours: str
-    ours_sha256: str
+    source: str
+    source_sha256: str
+    name: str
+    sha256: str
 
 
 FILES = (
@@ -31,4 +31,4 @@ FILES = (
 
 def is_public(sha256: str) -> bool:
     """Whether a file of this content is one that everybody can make."""
-    return any(sha256 == file.ours_sha256 for file in FILES)
+    return any(sha256 == file.sha256 for file in FILES)

@@ -115,15 +115,15 @@ def _checked(dataset: str, rows: list[dict[str, Any]], columns: tuple[str, ...])
                 row[column] = str(value)
             if not isinstance(row.get(column), str) or not row[column].strip():
                 names = [name for name in row if name != "problem" or row[name] is not row.get("question")]
-                there = f". It has {', '.join(map(repr, names))}" if column not in row else ""
-                other = (
+                column_names = f". It has {', '.join(map(repr, names))}" if column not in row else ""
+                remedy = (
                     f", and columns={column}:NAME takes another"
-                    if there and column in (*COLUMNS, *SOLUTION_COLUMNS)
+                    if column_names and column in (*COLUMNS, *SOLUTION_COLUMNS)
                     else ""
                 )
                 raise UsageError(
-                    f"dataset {dataset!r}, row {number}: expected text in {column!r}, got {row.get(column)!r}{there}"
-                    f"{other}"
+                    f"dataset {dataset!r}, row {number}: expected text in {column!r}, "
+                    f"got {row.get(column)!r}{column_names}{remedy}"
                 )
     if "answer" in columns:
         _one_gold_each(dataset, rows)
@@ -147,12 +147,12 @@ def _one_gold_each(dataset: str, rows: Sequence[Mapping[str, Any]]) -> None:
             return
 
 
-def _equal(gold: str, other: str) -> bool:
+def _equal(gold: str, response: str) -> bool:
     """Whether the grader accepts one gold as a response to a problem with the other."""
     from evals.grading import Grader
     from evals.grading.verdicts import Verdict
 
-    (grade,) = Grader().grade_responses([(gold, f"\\boxed{{{other}}}", None)], "boxed_last")
+    (grade,) = Grader().grade_responses([(gold, f"\\boxed{{{response}}}", None)], "boxed_last")
     return grade.verdict is Verdict.CORRECT
 
 
@@ -171,13 +171,13 @@ def perfectible(rows: list[dict[str, Any]], verdicts: Path) -> list[dict[str, An
     from evals.files import read_parquet
     from evals.grading.verdicts import Verdict
 
-    found = [path for depth in ("", "*/", "eval/*/") for path in verdicts.glob(f"{depth}verdicts.parquet")]
-    if verdicts.is_dir() and len(found) == 1:
-        (verdicts,) = found
+    paths = [path for depth in ("", "*/", "eval/*/") for path in verdicts.glob(f"{depth}verdicts.parquet")]
+    if verdicts.is_dir() and len(paths) == 1:
+        (verdicts,) = paths
     if not verdicts.is_file() or verdicts.suffix != ".parquet":
         raise UsageError(
             f"columns=perfectible:{verdicts}: expected the verdicts.parquet that `rlvr eval` prints, or the folder of "
-            f"an evaluation with one, found {f'{len(found)} of them' if verdicts.is_dir() else 'none'}"
+            f"an evaluation with one, found {f'{len(paths)} of them' if verdicts.is_dir() else 'none'}"
         )
     table = read_parquet(verdicts).to_pandas()
     problems = table.groupby("problem_id", sort=False)

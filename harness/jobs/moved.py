@@ -32,7 +32,7 @@ class Moved:
 
     @property
     def share(self) -> float:
-        """Of the weights that changed, from 0 to 1."""
+        """The share of weights that changed, from 0 to 1."""
         return self.changed / self.weights
 
     def __str__(self) -> str:

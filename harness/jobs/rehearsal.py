@@ -100,7 +100,7 @@ def as_text(rows: Sequence[Rehearsed]) -> str:
 
 
 def plan_faults(job: Job, hardware: Hardware) -> list[str]:
-    """What the plan says against a run: context, memory of the training and of the evaluation."""
+    """The plan's objections to a run: context, memory of the training and of the evaluation."""
     faults = []
     for check in (partial(check_context, job), partial(check_memory, [job], {(job.model, job.arm): hardware})):
         try:
@@ -119,15 +119,15 @@ def plan_faults(job: Job, hardware: Hardware) -> list[str]:
 
 
 def configuration_faults(job: Job, hardware: Hardware) -> list[str]:
-    """What the trainer's own configuration would do wrong on the real machine."""
+    """The faults of the trainer's own configuration on the real machine."""
     faults = []
     base, e = job.base_model.value, job.experiment
     known = positions(base) if job.context is None else job.context.positions.value
     longest = job.protocol.longest
-    asked = min(longest + PROMPT_TOKENS, known or longest + PROMPT_TOKENS)
+    length = min(longest + PROMPT_TOKENS, known or longest + PROMPT_TOKENS)
     if (share := hardware.sampler.gpu_share) is not None:
         several = hardware.engine_tensor_parallel
-        faults += engine_faults("evaluation", base, asked, known, longest + 1, share, several, hardware)
+        faults += engine_faults("evaluation", base, length, known, longest + 1, share, several, hardware)
     if e is None:
         return faults
     try:
@@ -137,8 +137,8 @@ def configuration_faults(job: Job, hardware: Hardware) -> list[str]:
     grpo = config.get("GRPOConfig", {})
     if isinstance(e, Experiment) and grpo.get("use_vllm"):
         tokens = e.max_prompt_tokens.value + e.max_completion_tokens.value
-        mine = (grpo["vllm_gpu_memory_utilization"], grpo["vllm_tensor_parallel_size"])
-        faults += engine_faults("rollouts", base, grpo["vllm_max_model_length"], known, tokens, *mine, hardware)
+        engine_share = (grpo["vllm_gpu_memory_utilization"], grpo["vllm_tensor_parallel_size"])
+        faults += engine_faults("rollouts", base, grpo["vllm_max_model_length"], known, tokens, *engine_share, hardware)
     for arguments in config.values():
         file = arguments.get("deepspeed") if isinstance(arguments, Mapping) else None
         if file is not None and arguments["gradient_accumulation_steps"] > 1:
@@ -160,7 +160,7 @@ def engine_faults(
     tensor_parallel: int,
     hardware: Hardware,
 ) -> list[str]:
-    """What is wrong with the arguments of a vLLM engine.
+    """The faults of the arguments of a vLLM engine.
 
     Args:
         length: its max_model_len; None: the model's own positions. known: those. tokens: of the longest sequence.
@@ -192,7 +192,7 @@ def engine_accepts(folder: str, length: int) -> list[str]:
 
     try:
         EngineArgs(model=folder, max_model_len=length, enforce_eager=True).create_engine_config()
-    except Exception as error:  # of pydantic, vLLM, transformers: whatever refuses it
+    except Exception as error:  # pydantic, vLLM, transformers: whatever refuses it
         return [f"vLLM refuses the engine ({' '.join(str(error).split())[:400]})"]
     return []
 
@@ -309,10 +309,12 @@ def _run(job: Job, hardware: Hardware, row: Rehearsed, paper: str | Reproduction
         if trainer.in_process:  # veRL's extension changes the vLLM of its processes
             need = context_need(small)
             evaluated = need.evaluation + PROMPT_TOKENS
-            asked = {need.training, min(evaluated, need.positions or evaluated)}
-            row.mark("configured", [fault for length in sorted(asked - {0}) for fault in engine_accepts(base, length)])
+            lengths = {need.training, min(evaluated, need.positions or evaluated)}
+            row.mark(
+                "configured", [fault for length in sorted(lengths - {0}) for fault in engine_accepts(base, length)]
+            )
         run = JobRun(small, base, machine, None, "rehearsal")
-        shutil.rmtree(run.folder, ignore_errors=True)  # of an earlier rehearsal, maybe of other code
+        shutil.rmtree(run.folder, ignore_errors=True)  # left by an earlier rehearsal, maybe with other code
         if job.experiment is not None:
             part = "round-0/train" if job.experiment.IN_ROUNDS else ""
             _stopped(run, row, run.folder / "train" / part, at_once=trainer.in_process)

@@ -92,7 +92,7 @@ def run_jobs(
     outcomes: list[JobOutcome] = []
     with mirroring() as mirror:
         for number, job in enumerate(jobs, 1):
-            release()  # of an earlier job's model, also of another command
+            release()  # the memory of an earlier job's model, also of another command
             check(f"after {number - 1} of {len(jobs)} jobs")
             logger.info(f"[{number}/{len(jobs)}] {job.paper} {job.name} ({job.scale} scale)")
             try:
@@ -237,7 +237,7 @@ class JobRun:
         logger.info(f"    {text}; evaluating this model, then the same command goes on from it")
         release()
         watcher = Watcher(self.job, self.base, self.watch, self.recorder, self.hardware, self.data_dir)
-        for step, model in snapshots(self.folder / "train")[-1:]:  # of rejection sampling none is saved within a round
+        for step, model in snapshots(self.folder / "train")[-1:]:  # rejection sampling saves no model within a round
             watcher.measure(step, model)
             if not (self.watch.keep and due(step, self.watch.keep, watcher.stride)):
                 shutil.rmtree(model)
@@ -282,7 +282,7 @@ class JobRun:
         """
         before = Run(self.folder)
         files = self.recorder.hashes(_files(self.folder))
-        if before.record.get("scores"):  # of a finished run whose files were made again; manifests may hold versions
+        if before.record.get("scores"):  # a finished run whose files were made again. Manifests may hold versions.
             listed = {name: sha256 for name, sha256 in before.record["files"].items() if "manifest" not in name}
             if changed := [name for name, sha256 in listed.items() if files.get(name) != sha256]:
                 raise RefusedError(
@@ -296,7 +296,7 @@ class JobRun:
             finished=now(),
             scores=scores_of(verdicts, self.job.protocol),
             diverged=None if diverged is None else diverged.as_dict(),  # {step, quantity, value}; then scores is empty
-            mismatch=mismatch_summary(before.curve),  # of sampler and trainer, by kind; {} if there is none
+            mismatch=mismatch_summary(before.curve),  # between sampler and trainer, by kind. {} if there is none.
             training=before.record.get("training"),
             files=files,
         )
@@ -336,9 +336,9 @@ def say_finished(run: Run) -> None:
 def say_other_versions(job: Job, folder: Path) -> None:
     """Name the unfinished runs of this arm and seed under other values, code or weights, which do not go on here."""
     for record in sorted(folder.parent.glob(f"*-{job.arm}-*-seed{job.seed}/{RECORD}")):
-        other = Run(record.parent)
+        run = Run(record.parent)
         try:
-            goes_on_elsewhere = (other.arm, other.model) == (job.arm, job.model) and not other.is_finished
+            goes_on_elsewhere = (run.arm, run.model) == (job.arm, job.model) and not run.is_finished
         except DamagedFileError:  # another's damage stops no run; rlvr show names it
             continue
         if goes_on_elsewhere:

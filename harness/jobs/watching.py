@@ -112,7 +112,7 @@ def flat(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
     """{benchmark/metric: value} of the scores that have a value."""
     return {
         f"{benchmark}/{key}": score["value"]
-        for benchmark, of in scores.items()
-        for key, score in of.items()
+        for benchmark, benchmark_scores in scores.items()
+        for key, score in benchmark_scores.items()
         if score["value"] is not None and math.isfinite(score["value"])
     }

@@ -16,7 +16,8 @@ def launch(prepared: Prepared) -> list[JobOutcome]:
     fails does not affect the others.
 
     Raises:
-        RefusedError: MLflow's store cannot be used. Interrupted: as above. Of a serial run also what its job raises.
+        RefusedError: MLflow's store cannot be used. Interrupted: as above. A serial run also raises what its job
+            raises.
     """
     launcher = prepared.launcher
     if launcher.name == "local":
@@ -24,7 +25,7 @@ def launch(prepared: Prepared) -> list[JobOutcome]:
         from harness.launch.watching import run_on
         from harness.spec.host import this_host
 
-        at_once = min(launcher.here, len(prepared.jobs))
+        at_once = min(launcher.local_jobs, len(prepared.jobs))
         return run_on(Local(slot_environments(prepared.hardware.values(), at_once, gpus=this_host().gpus)), prepared)
     if launcher.name == "slurm":
         from harness.launch.slurm import Slurm

@@ -27,13 +27,13 @@ class Launcher:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def here(self) -> int:
+    def local_jobs(self) -> int:
         """How many jobs share this machine."""
         return self.jobs or 1 if self.name == "local" else 1
 
 
 def launcher_of(given: RunOptions) -> Launcher:
-    """What `launcher`, `jobs` and `launcher.KEY` say.
+    """The launcher that `launcher`, `jobs` and `launcher.KEY` name.
 
     Raises:
         UsageError: no such launcher, or a value that does not fit it.

@@ -1,4 +1,4 @@
-"""What a run was asked for → checked jobs with the machine's settings; nothing is started here."""
+"""The options of a run → checked jobs with the machine's settings. Nothing is started here."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ REAL = [name for name, scale in SCALES.items() if scale.family is None]  # scale
 
 @dataclass(frozen=True)
 class Prepared:
-    """What the options of a command say; nothing has been started.
+    """The options of a command, checked. Nothing has been started.
 
     Args:
         hardware: by (model, arm). refused: why no backend (or not the named one) can train an arm. moved: why
@@ -62,24 +62,24 @@ class Prepared:
 
     def within_memory(self) -> Prepared:
         """No more jobs at once than this machine's memory holds by the plan, which is said if it is fewer."""
-        asked = min(self.launcher.here, len(self.jobs))
-        if asked < 2 or self.force:
+        jobs_wanted = min(self.launcher.local_jobs, len(self.jobs))
+        if jobs_wanted < 2 or self.force:
             return self
         fits = jobs_at_once(self.jobs, self.hardware, asked)
         if fits < asked:
             logger.info(f"jobs={asked}: {fits} at once, as many as this machine's memory holds by the plan")
         return replace(self, launcher=replace(self.launcher, jobs=min(self.launcher.here, fits)))
 
-    def check_machine(self, here: bool = True) -> None:
+    def check_machine(self, this_machine: bool = True) -> None:
         """As `harness.plan.machine.check_machine`, for the arms that are not refused."""
         able = [job for job in self.jobs if (job.model, job.arm) not in self.refused]
         room: dict[str, Any] = {
-            "slots": min(self.launcher.here, len(self.jobs)),
+            "slots": min(self.launcher.local_jobs, len(self.jobs)),
             "force": self.force,
             "watch": self.watch,
             "explicit": self.machine.explicit,
         }
-        check_machine(able, self.hardware, data_dir=self.data_dir, here=here, **room)
+        check_machine(able, self.hardware, data_dir=self.data_dir, this_machine=this_machine, **room)
 
 
 def _read(paper: str | Reproduction, options: RunOptions) -> Prepared:
@@ -131,8 +131,8 @@ def _in_float32(jobs: list[Job], hardware: Mapping[tuple[str, str], Hardware]) -
     made = []
     for job in jobs:
         on_cpu, e = hardware[job.model, job.arm].on_cpu(this_host().gpus), job.experiment
-        asked = "precision" in job.command_line or e is None or "bfloat16" not in e.precision.value
-        if e is not None and on_cpu and not asked and not this_host().bfloat16:
+        stated = "precision" in job.command_line or e is None or "bfloat16" not in e.precision.value
+        if e is not None and on_cpu and not stated and not this_host().bfloat16:
             note = f"this CPU has no instructions for {e.precision.value}, and would take many times as long"
             job = replace(job, experiment=e.override({"precision": "float32"}, Origin.ASSUMED, note))
             changed[job.label] = None
@@ -159,13 +159,16 @@ def _with_others(
             machine = machine_of(replace(options, backend=name))  # its vLLM shares no card
         except UsageError:  # hardware.KEY of the command is no setting of this backend: it is not meant
             continue
-        others = [replace(job, backend=name) for job in jobs]
-        theirs = machine.by_arm(others)
-        cannot = refusals(others, theirs)
+        alternatives = [replace(job, backend=name) for job in jobs]
+        moved_hardware = machine.by_arm(alternatives)
+        cannot = refusals(alternatives, moved_hardware)
         trained = {(job.model, job.arm) for job in jobs if job.experiment is not None}
         able = trained - cannot.keys() if cannot.keys().isdisjoint(trained) else refused.keys() - cannot.keys()
-        jobs = [other if (job.model, job.arm) in able else job for job, other in zip(jobs, others, strict=True)]
-        hardware = {key: theirs[key] if key in able else settings for key, settings in hardware.items()}
+        jobs = [
+            moved_job if (job.model, job.arm) in able else job
+            for job, moved_job in zip(jobs, alternatives, strict=True)
+        ]
+        hardware = {key: moved_hardware[key] if key in able else settings for key, settings in hardware.items()}
         moved |= {key: str(refused.get(key, "one backend then trains all arms")) for key in able}
         refused = {key: error for key, error in refused.items() if key not in able}
     return jobs, hardware, refused, moved
@@ -181,8 +184,8 @@ def prepare(paper: str | Reproduction, options: RunOptions, command: str) -> Pre
         UsageError: a name, value, file, device or store that cannot be used.
     """
     threads_sleep()
-    asked = _read(paper, options).within_memory()
-    jobs, hardware, data_dir = that_run(asked), asked.hardware, asked.data_dir
+    prepared = _read(paper, options).within_memory()
+    jobs, hardware, data_dir = that_run(prepared), prepared.hardware, prepared.data_dir
     faults = Faults()
     with faults.gathered():
         if data_dir is not None and not Path(data_dir).is_dir():
@@ -190,18 +193,18 @@ def prepare(paper: str | Reproduction, options: RunOptions, command: str) -> Pre
     from harness.jobs.run import check_data
     from harness.runs.track import make_home
 
-    here = asked.launcher.name != "slurm"  # there each job checks its own machine
+    runs_here = prepared.launcher.name != "slurm"  # there each job checks its own machine
     with faults.gathered():
         if not faults:  # else nothing is begun
             make_home()
-        asked.check_machine(here)
+        prepared.check_machine(runs_here)
     faults.refuse()
-    if here:
+    if runs_here:
         hardware = {key: settings.with_device() for key, settings in hardware.items()}
     else:
         from harness.launch.slurm_parameters import executor
 
-        executor(asked.launcher, hardware.values())
+        executor(prepared.launcher, hardware.values())
     data_dir = check_data(jobs, data_dir)
     watched = [name for job in jobs for name in asked.watch.protocol(job.protocol).benchmarks.value]
     for warning in refuse(of_all(jobs, data_dir, watched), allowed=asked.allow_overlap):
@@ -210,7 +213,7 @@ def prepare(paper: str | Reproduction, options: RunOptions, command: str) -> Pre
 
 
 def planned(paper: str | Reproduction, options: RunOptions, *, price: float | None = None, check: bool = True) -> Plan:
-    """What a run would start. Where this machine has no GPU, real models are planned for `card`.
+    """The plan of a run. Where this machine has no GPU, real models are planned for `card`.
 
     Args:
         check: say what this machine lacks, if the plan is for this machine.
@@ -222,21 +225,25 @@ def planned(paper: str | Reproduction, options: RunOptions, *, price: float | No
 
     scale, gpus = options.scale or _usual_scale(paper), this_host().gpus
     named = options.hardware is not None or bool(options.group("hardware"))
-    asked = _read(paper, options if gpus or named or scale not in REAL else replace(options, hardware=card(scale)))
+    prepared = _read(paper, options if gpus or named or scale not in REAL else replace(options, hardware=card(scale)))
     missing: tuple[str, ...] | None = None
-    if check and (not named or asked.machine.profile in (None, AUTO) or gpus):  # else the plan is for another machine
+    if check and (
+        not named or prepared.machine.profile in (None, AUTO) or gpus
+    ):  # else the plan is for another machine
         missing = ()
         try:
-            asked.within_memory().check_machine()
+            prepared.within_memory().check_machine()
         except UsageError as error:
             missing = tuple(str(error).splitlines())
-    here = asked.machine.profile is None and scale in REAL
-    machines = {k: replace(h, device="cpu") if here and h.on_cpu(gpus) else h for k, h in asked.hardware.items()}
-    how: dict[str, Any] = {"machines": machines, "explicit": asked.machine.explicit, "watch": asked.watch}
-    how |= {"moved": asked.moved, "price": price, "on_a_card": asked.machine.on_a_card}
-    found = plan(asked.jobs, asked.refused, paper=asked.paper, **how)
-    overlaps = tuple(at_hand(asked.jobs, asked.data_dir))
-    return replace(found, missing=missing, profile=asked.machine.profile, overlaps=overlaps)
+    assumes_gpus = prepared.machine.profile is None and scale in REAL
+    machines = {
+        k: replace(h, device="cpu") if assumes_gpus and h.on_cpu(gpus) else h for k, h in prepared.hardware.items()
+    }
+    how: dict[str, Any] = {"machines": machines, "explicit": prepared.machine.explicit, "watch": prepared.watch}
+    how |= {"moved": prepared.moved, "price": price, "on_a_card": prepared.machine.on_a_card}
+    planned_runs = plan(prepared.jobs, prepared.refused, paper=prepared.paper, **how)
+    overlaps = tuple(at_hand(prepared.jobs, prepared.data_dir))
+    return replace(planned_runs, missing=missing, profile=prepared.machine.profile, overlaps=overlaps)
 
 
 def card(scale: str) -> str:
@@ -252,8 +259,8 @@ def configured(paper: str | Reproduction, options: RunOptions) -> dict[str, Any]
     """
     from harness.plan.plan import trainer_configs
 
-    asked = _read(paper, options)
-    return trainer_configs(that_run(asked), asked.hardware)
+    prepared = _read(paper, options)
+    return trainer_configs(that_run(prepared), prepared.hardware)
 
 
 def rehearsed(paper: str | Reproduction, options: RunOptions) -> list[Rehearsed]:
@@ -266,8 +273,8 @@ def rehearsed(paper: str | Reproduction, options: RunOptions) -> list[Rehearsed]
 
     scale = "paper" if options.scale is None else str(options.scale)
     hardware = card(scale) if options.hardware is None else options.hardware
-    asked = _read(paper, replace(options, scale=scale, hardware=hardware))
-    return rehearse(asked.jobs, asked.hardware, paper=paper)
+    prepared = _read(paper, replace(options, scale=scale, hardware=hardware))
+    return rehearse(prepared.jobs, prepared.hardware, paper=paper)
 
 
 def declaration(paper: str | Reproduction) -> Reproduction:
@@ -311,13 +318,13 @@ def read_jobs(paper: str | Reproduction, options: RunOptions) -> list[Job]:
     return jobs
 
 
-def that_run(asked: Prepared) -> list[Job]:
+def that_run(prepared: Prepared) -> list[Job]:
     """The jobs without the refused arms, which are printed. An error if the user named a refused arm or value."""
     from harness.plan.plan import labels
 
-    kept, names = [job for job in asked.jobs if (job.model, job.arm) not in asked.refused], labels(asked.jobs)
-    for (model, arm), error in asked.refused.items():
-        if asked.named or error.asked_for or not kept:
+    kept, names = [job for job in prepared.jobs if (job.model, job.arm) not in prepared.refused], labels(prepared.jobs)
+    for (model, arm), error in prepared.refused.items():
+        if prepared.named or error.asked_for or not kept:
             raise UsageError(f"{names[model, arm]}: {error}") from error
         logger.warning(f"skipped {names[model, arm]}: {error}")
     return kept

@@ -76,10 +76,10 @@ def queue(jobs: Iterable[str]) -> dict[str, str]:
     Raises:
         RuntimeError: Slurm does not answer.
     """
-    asked = sorted({job.partition("_")[0] for job in jobs})
-    if not asked:
+    ids = sorted({job.partition("_")[0] for job in jobs})
+    if not ids:
         return {}
-    command = ["squeue", "-h", "-r", "-t", "all", "-o", "%i %T", "-j", ",".join(asked)]
+    command = ["squeue", "-h", "-r", "-t", "all", "-o", "%i %T", "-j", ",".join(ids)]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     if answer.returncode != 0:
         if "Invalid job id" in answer.stderr:  # all have ended, and Slurm has forgotten them

@@ -1,4 +1,4 @@
-"""What submitit asks of Slurm for a job: the user's parameters, and what the jobs need."""
+"""The parameters of a job that submitit gives to Slurm: the user's, and those that the jobs need."""
 
 from __future__ import annotations
 

@@ -55,10 +55,10 @@ class Task:
 
     @property
     def log(self) -> Path:
-        """What the job's process prints."""
+        """The file that the job's process prints to."""
         return self.folder / "log.txt"
 
-    def here(self) -> JobRun:
+    def job_run(self) -> JobRun:
         """The run of the job, in this process.
 
         Raises:

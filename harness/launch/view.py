@@ -36,7 +36,7 @@ class View:
             disable=not (self._console.is_terminal and draws()),
         )
         self._jobs = {task.folder: task.job for task in tasks}
-        self._rows: dict[Path, Any] = {}  # of the jobs that run
+        self._rows: dict[Path, Any] = {}  # the jobs that run
         self._started: dict[Path, float] = {}
         self._read = 0.0
 

@@ -43,7 +43,7 @@ def run_on(cluster: Local | Slurm, prepared: Prepared) -> list[JobOutcome]:
         mirror.watch(*tasks)
         for folder in tasks:
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / ERROR).unlink(missing_ok=True)  # of the try before
+            (folder / ERROR).unlink(missing_ok=True)  # the error of the try before
         with finishing(), View(list(tasks.values())) as view:
             ended = {folder: done for folder, task in tasks.items() if (done := outcome(task)) is not None}
             for folder in ended:

@@ -40,7 +40,7 @@ class ContextNeed:
 
 
 def context_need(job: Job) -> ContextNeed:
-    """What a job needs, and what its base model has."""
+    """The context that a job needs, and the one that its base model has."""
     training = 0 if job.experiment is None else job.experiment.sequence_tokens
     limit = positions(job.base_model.value) if job.context is None else job.context.positions.value
     return ContextNeed(training, job.protocol.longest, limit)

@@ -1,4 +1,4 @@
-"""What one run costs: tokens, GPU-hours, hours by the clock, a price, disk and host memory. Estimates, and pure."""
+"""The cost of one run: tokens, GPU-hours, hours by the clock, a price, disk and host memory. Estimates, and pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from harness.spec.job import Job
 CHECKPOINTS = 2  # that a training keeps, of those that it saves; a third exists while it is written
 WHILE = "while it runs"  # a part of the disk
 CPU = "cpu"  # a device, and what stands for a kind of GPU there
-BYTES_A_TOKEN = 4  # of a response on disk; an assumption
+BYTES_A_TOKEN = 4  # per token of a response on disk: an assumption
 UNKNOWN = "a tiny model, or one of unknown shape: `hf download MODEL config.json` makes it known"
 
 
@@ -239,7 +239,7 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Cost:
-    """What one run costs.
+    """The cost of one run.
 
     Args:
         gpu: its kind, or "cpu". gpus: how many the run holds. rate: USD per hour of one GPU.

@@ -51,10 +51,12 @@ def hardware_of(options: RunOptions, name: str = DEFAULT) -> Hardware:
     valid = [f"hardware.{key}" for key in kind.help()]
     for key, value in mine.items():
         if f"hardware.{key}" not in valid:
-            others = [other for other in BACKENDS if key in backend(other).hardware.help()]
-            missing = f"backend={name} has no such setting; backend={', '.join(others)} has it"
+            backends = [
+                name_of_backend for name_of_backend in BACKENDS if key in backend(name_of_backend).hardware.help()
+            ]
+            missing = f"backend={name} has no such setting; backend={', '.join(backends)} has it"
             nearby = f"no such key. {nearest(f'hardware.{key}', valid)}"
-            raise UsageError(f"hardware.{key}={value}: {missing if others else nearby}")
+            raise UsageError(f"hardware.{key}={value}: {missing if backends else nearby}")
     return kind(**mine)
 
 
@@ -83,11 +85,11 @@ class Machine:
         """The same for so many jobs at once: where they share GPUs, a profile takes no vLLM."""
         on_a_card = sharing(jobs, self.base.gpus, self.cards)
         alone = on_a_card == 1 or self.profile is None
-        own = {f.name for f in fields(self.base)} - self.explicit
-        without: dict[str, Any] = {} if alone else dict.fromkeys({"engine", "rollouts"} & own, "transformers")
+        defaults = {f.name for f in fields(self.base)} - self.explicit
+        without: dict[str, Any] = {} if alone else dict.fromkeys({"engine", "rollouts"} & defaults, "transformers")
         return replace(self, base=replace(self.base, **without), on_a_card=on_a_card)
 
-    def of(self, job: Job) -> Hardware:
+    def settings_of(self, job: Job) -> Hardware:
         """The settings for one arm."""
         if self.profile is None:
             return self.base
@@ -98,11 +100,11 @@ class Machine:
     def by_arm(self, jobs: Iterable[Job]) -> dict[tuple[str, str], Hardware]:
         """(model, arm) -> its settings."""
         first = {(job.model, job.arm): job for job in jobs}
-        return {key: self.of(job) for key, job in first.items()}
+        return {key: self.settings_of(job) for key, job in first.items()}
 
 
 def machine_of(options: RunOptions) -> Machine:
-    """What `hardware` (a profile), `hardware.KEY` and `backend` say.
+    """The machine that `hardware` (a profile), `hardware.KEY` and `backend` describe.
 
     Raises:
         UsageError: no such profile or key, or a value that does not fit.
@@ -124,8 +126,8 @@ def machine_of(options: RunOptions) -> Machine:
 
 
 def _several(text: str) -> str:
-    """ "hardware=h100 hardware.processes=3" of "h100x3" or "3xh100"; "" of other texts. Of a card that comes with
-    several memories ("a100x8") the largest."""
+    """ "hardware=h100 hardware.processes=3" of "h100x3" or "3xh100"; "" of other texts. A card that comes with several
+    memories ("a100x8") has the largest."""
     parts = re.fullmatch(r"(?:(\d+)x)?([a-z]\w*?)(?:x(\d+))?", text.lower())
     if parts is None or (parts[1] is None) is (parts[3] is None):
         return ""
@@ -211,8 +213,8 @@ def hardware_help() -> str:
     """Each key with its default, for `rlvr list`: first those of every backend."""
     groups: dict[str, tuple[Any, ...]] = {"hardware.KEY=VALUE, where KEY is one of:": fields(Hardware)}
     for name in BACKENDS:
-        own = tuple(f for f in fields(backend(name).hardware) if f.name not in Hardware.help())
-        groups[f"with backend={name} also:"] = own
+        extra = tuple(f for f in fields(backend(name).hardware) if f.name not in Hardware.help())
+        groups[f"with backend={name} also:"] = extra
     lines = []
     for heading, group in groups.items():
         lines.append(heading)
@@ -229,7 +231,7 @@ def check_machine(
     machines: Mapping[tuple[str, str], Hardware],
     *,
     data_dir: str | None,
-    here: bool = True,
+    this_machine: bool = True,
     slots: int = 1,
     force: bool = False,
     watch: Watch | None = None,
@@ -239,13 +241,13 @@ def check_machine(
     training data in full; loads no model.
 
     Args:
-        here: whether the jobs run on this machine; if not, only files and the hub are checked.
+        this_machine: whether the jobs run on this machine. If not, only files and the hub are checked.
         slots: jobs that share it. force: without memory and disk. watch: evaluations beside the training.
         explicit: settings given on the command line.
     """
     gpus, arms = this_host().gpus, {(job.model, job.arm): job for job in jobs}
     checks: list[Callable[[], object]] = []
-    if here:
+    if this_machine:
         for name, settings in dict.fromkeys((job.backend, machines[key]) for key, job in arms.items()):
             checks += [partial(check_device, settings, gpus), partial(check_engine, settings)]
             checks.append(partial(backend(name).ready, settings))
@@ -254,10 +256,10 @@ def check_machine(
     checks += [partial(check_served, job, machines[key].engine) for key, job in arms.items() if key in served]
     local = [job for key, job in arms.items() if key not in served]
     checks += [*_downloads(jobs, local, data_dir), *_training_data(jobs)]
-    if here and arms:
+    if this_machine and arms:
         for base in dict.fromkeys(job.base_model.value for key, job in arms.items() if key not in served):
-            theirs = [job for key, job in arms.items() if key not in served and job.base_model.value == base]
-            checks.append(partial(check_base_models, theirs))  # its tokenizer is read once for all
+            jobs_of_base = [job for key, job in arms.items() if key not in served and job.base_model.value == base]
+            checks.append(partial(check_base_models, jobs_of_base))  # its tokenizer is read once for all
         placed = _placed(machines, gpus)
         checks.append(lambda: check_sharing(jobs, placed, slots, gpus))
         shared = sharing(slots, max(settings.gpus for settings in placed.values()), gpus) > 1
@@ -294,7 +296,10 @@ def jobs_at_once(jobs: Sequence[Job], machines: Mapping[tuple[str, str], Hardwar
 def _placed(machines: Mapping[tuple[str, str], Hardware], gpus: int) -> dict[tuple[str, str], Hardware]:
     """The settings with the device that this machine has."""
     device: Literal["cpu", "gpu"] = "gpu" if gpus else "cpu"
-    return {key: replace(one, device=device if one.device == "auto" else one.device) for key, one in machines.items()}
+    return {
+        key: replace(settings, device=device if settings.device == "auto" else settings.device)
+        for key, settings in machines.items()
+    }
 
 
 def _largest_host_memory(jobs: Iterable[Job], machines: Mapping[tuple[str, str], Hardware]) -> float:
@@ -313,8 +318,8 @@ def check_room(
     place = next(folder for folder in (home(), *home().parents) if folder.exists())
     each = [disk(job, machines[job.model, job.arm], watch) for job in jobs]
     runs, free = disk_of_all(each, slots), shutil.disk_usage(place).free
-    there = home() / jobs[0].paper / jobs[0].scale  # what these runs, or a part of them, have written before
-    free += sum(path.stat().st_size for path in there.rglob("*") if path.is_file())
+    runs_folder = home() / jobs[0].paper / jobs[0].scale  # what these runs, or a part of them, have written before
+    free += sum(path.stat().st_size for path in runs_folder.rglob("*") if path.is_file())
     if runs > free and not force:
         lines.append(f"disk: expected {size_text(runs)} for the runs under {home()}, {size_text(free)} are free")
     host, memory = slots * _largest_host_memory(jobs, machines), this_host().memory

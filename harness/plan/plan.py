@@ -1,4 +1,4 @@
-"""What a command would start: every run, every value with its source, and an estimate of the cost. Starts nothing.
+"""The plan of a command: every run, every value with its source, and an estimate of the cost. Starts nothing.
 
 `harness.plan.text` writes a `Plan` as text, and `Plan.as_dict` as JSON.
 """
@@ -15,9 +15,9 @@ from evals.provenance import Origin, Sourced
 from harness.backends import backend, seconds
 from harness.backends.memory import USABLE, Need
 from harness.command.watch import Watch
-from harness.plan.asked import Asked, asked
 from harness.plan.context import ContextNeed, context_need
 from harness.plan.costs import CPU, Cost, Span, Tokens, cost, disk_of_all, mean_length, span_dict, total, training_steps
+from harness.plan.model_prompts import ModelPrompts, model_prompts
 from harness.plan.profiles import Fit, changes, judge, measures
 from harness.spec import Experiment, Reproduction, catalogue
 from harness.spec.hardware import Hardware, Machines, of_job
@@ -29,7 +29,7 @@ Key = tuple[str, str]  # the model and the arm of a job
 
 @dataclass(frozen=True)
 class Memory:
-    """What a training needs on one device.
+    """The needs of a training on one device.
 
     Args:
         has: bytes of the device, or of the part of a card that a job has. devices: how many a run uses.
@@ -213,7 +213,7 @@ class Plan:
     arms: tuple[ArmPlan, ...]
     total: Total
     on_a_card: int
-    asked: tuple[Asked, ...]
+    base_models: tuple[ModelPrompts, ...]
     doubts: tuple[str, ...]
     missing: tuple[str, ...] | None = None
     profile: str | None = None
@@ -243,7 +243,7 @@ class Plan:
             "on_a_card": self.on_a_card,
             "prices": {gpu: rate.as_dict() for gpu, rate in self.rates.items()},
             "cost_assumptions": seconds.ASSUMPTIONS,
-            "asked": [model.as_dict() for model in self.asked],
+            "asked": [model.as_dict() for model in self.base_models],
             "departures": list(self.paper.departures),
             "doubts": list(self.doubts),
             "overlaps": list(self.overlaps),
@@ -280,9 +280,9 @@ def trainer_configs(jobs: Iterable[Job], machines: Machines) -> dict[str, dict[s
 def labels(jobs: Iterable[Job]) -> dict[Key, str]:
     """(model, arm) -> its name for people: by the model that is trained, or by the paper's where that tells two arms
     apart."""
-    found = {(job.model, job.arm): job.label for job in jobs}
-    counts = Counter(found.values())
-    return {key: label if counts[label] == 1 else "/".join(key) for key, label in found.items()}
+    names = {(job.model, job.arm): job.label for job in jobs}
+    counts = Counter(names.values())
+    return {key: label if counts[label] == 1 else "/".join(key) for key, label in names.items()}
 
 
 def plan(
@@ -340,17 +340,17 @@ def plan(
         arms=tuple(arms.values()),
         total=Total([arms[job.model, job.arm].cost for job in able]),
         on_a_card=on_a_card,
-        asked=tuple(asked(able)),
+        base_models=tuple(model_prompts(able)),
         doubts=(*declared.doubts, *ratio_doubts(jobs)),
     )
 
 
 def _cost(job: Job, hardware: Hardware, memory: Memory | None, watch: Watch, price: float | None) -> Cost:
     """The cost of a run; on a processor its memory is the machine's."""
-    found = cost(job, hardware, watch, price)
+    run_cost = cost(job, hardware, watch, price)
     if memory is None or hardware.device != CPU:
-        return found
-    return replace(found, host_memory=memory.need.peak * hardware.devices)
+        return run_cost
+    return replace(run_cost, host_memory=memory.need.peak * hardware.devices)
 
 
 def ratio_doubts(jobs: Iterable[Job]) -> list[str]:

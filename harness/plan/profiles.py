@@ -17,9 +17,9 @@ from harness.spec.architecture import Architecture, architecture
 from harness.spec.hardware import GPUS, NO_GPU, Hardware
 from harness.spec.job import Job
 
-SEQUENCES = 8  # of maximum length at once: with fewer an engine waits; an assumption
+SEQUENCES = 8  # sequences of maximum length at once: an assumption. With less memory an engine waits.
 TOKENS = "max_completion_tokens"
-RANK = 32  # of the LoRA adapters that a remedy offers
+RANK = 32  # the rank of the LoRA adapters that a remedy offers
 ENGINE = "vllm"  # that evaluates on the GPUs of a profile
 
 
@@ -102,7 +102,7 @@ class Fit:
 
     @property
     def advice(self) -> str:
-        """What makes it fit, or what takes most; "" if it fits."""
+        """The settings that make it fit, or what takes most, or "" if it fits."""
         if self.fits or self.need is None:
             return ""
         if self.remedy:
@@ -152,23 +152,25 @@ def judge(
                     return Fit(False, needs, changes(hardware, better))
     if shared and holds(a, training, name, hardware):
         return Fit(False, needs, "fewer jobs on a card")
-    found = []
+    remedies = []
     if hardware.device == "cpu" and isinstance(training, Experiment):
-        found += _fewer(a, training, name, hardware, explicit, memory)
+        remedies += _fewer(a, training, name, hardware, explicit, memory)
     with suppress(UsageError):  # what the backend cannot train is no remedy
         lora = replace(training, lora_rank=replace(training.lora_rank, value=RANK))
         backend(name).check(lora, hardware)
         if training.lora_rank.value is None and (held := _held(a, lora, name, hardware, explicit, memory)):
             adapters = _options(f"lora_rank={RANK}", hardware, held)
-            found.append(f"{adapters} (adapters, not all weights)")
+            remedies.append(f"{adapters} (adapters, not all weights)")
     for profile_name, profile in sorted(PROFILES.items(), key=lambda item: item[1].size):
         if profile.nodes > 1 and not backend(name).nodes:
             continue
         base = replace(profile.base(name), **{key: getattr(hardware, key) for key in explicit - {"device"}})
         if any(holds(a, training, name, each) for each in candidates(training, name, base, explicit)):
-            found.append(f"hardware={profile_name}" if hardware.device != "cpu" else f"a GPU (hardware={profile_name})")
+            remedies.append(
+                f"hardware={profile_name}" if hardware.device != "cpu" else f"a GPU (hardware={profile_name})"
+            )
             break
-    return Fit(False, needs, ", or with ".join(found))
+    return Fit(False, needs, ", or with ".join(remedies))
 
 
 def _held(

@@ -15,7 +15,7 @@ from harness.spec import Reproduction, catalogue
 from harness.spec.claim import Claim
 
 Scores = Mapping[tuple[str, str], Mapping[str, float]]  # (model, arm) -> printed accuracy by benchmark, a fraction
-Options = dict[str, Any]  # of `rlvr plan`
+Options = dict[str, Any]  # the options of `rlvr plan`
 
 
 @dataclass(frozen=True)

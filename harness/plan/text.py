@@ -8,8 +8,8 @@ from evals.notebook import text_table
 from evals.provenance import Sourced
 from harness.backends import seconds
 from harness.backends.memory import CONTEXT
-from harness.plan.asked import as_lines
 from harness.plan.costs import CPU, UNKNOWN, WHILE, Cost, Span, size_text
+from harness.plan.model_prompts import as_lines
 from harness.plan.plan import ArmPlan, Memory, Plan, Total, method, origins
 from harness.spec.declarations import cited
 from harness.spec.scales import SCALES
@@ -33,7 +33,7 @@ def as_text(plan: Plan, *, brief: bool = False) -> str:
         *_runs_text(plan, brief),
         *_remarks(plan.arms),
         *plan.overlaps,
-        *as_lines(plan.asked),
+        *as_lines(plan.base_models),
         *_machine_text(plan),
     ]
     return "\n".join(lines if brief else [*lines, *_values_text(plan)])
@@ -99,7 +99,7 @@ def _trainer(sourced: Sourced[str] | None) -> str:
 
 
 def _shorter(arm: ArmPlan) -> list[str]:
-    """What a shorter run needs, where that is known."""
+    """The needs of a shorter run, where they are known."""
     first, second = arm.one_step, arm.one_more_rollout
     if first is None or second is None or arm.steps < 2:
         return []
@@ -123,12 +123,12 @@ def _shared_card(plan: Plan) -> list[str]:
 
 def _remarks(arms: Sequence[ArmPlan]) -> list[str]:
     """Why arms cannot run or do not fit, and why another backend trains them; arms with one reason on one line."""
-    said: dict[str, list[str]] = {}
+    labels_by_reason: dict[str, list[str]] = {}
     for arm in arms:
         moved = f"backend={arm.job.backend}: {arm.why_backend}" if arm.why_backend else ""
         for why in filter(None, (arm.fits[1], moved, _rounded_away(arm))):
-            said.setdefault(why, []).append(arm.label)
-    return [f"{', '.join(names)}: {why}" for why, names in said.items()]
+            labels_by_reason.setdefault(why, []).append(arm.label)
+    return [f"{', '.join(names)}: {why}" for why, names in labels_by_reason.items()]
 
 
 def _rounded_away(arm: ArmPlan) -> str:

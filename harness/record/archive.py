@@ -74,8 +74,8 @@ def read_archive(path: Path, *, again: bool = False) -> list[Run]:
 
 def import_archive(path: Path) -> tuple[int, int, int]:
     """Put the runs of a verified archive (`harness.record.verify`) into RLVR_HOME, and trained ones from there into
-    MLflow. Of a run that is there already, responses are taken where it came without, and who measured it where nobody
-    is named. Returns how many were added, completed so, and skipped.
+    MLflow. A run that is there already gets responses where it came without, and who measured it where nobody is named.
+    Returns how many were added, completed so, and skipped.
 
     Raises:
         DamagedFileError: it is no archive. RefusedError: MLflow's store cannot be used.
@@ -87,10 +87,10 @@ def import_archive(path: Path) -> tuple[int, int, int]:
             folder = folder_of(home() / run.folder.parent.relative_to(unpacked(path)), run.record)
         else:
             folder = home() / (CURVES if kind == CURVES else NAME) / run.folder.name
-        there = Run(folder) if (folder / RECORD).is_file() else None
-        same = there is not None and there.record.get("id") == run.record.get("id")
-        by = (there.by if there is not None and same else "") or run.by
-        copied = there is None or (same and _lacks_responses(there) and not _lacks_responses(run))
+        existing = Run(folder) if (folder / RECORD).is_file() else None
+        same = existing is not None and existing.record.get("id") == run.record.get("id")
+        by = (existing.by if existing is not None and same else "") or run.by
+        copied = existing is None or (same and _lacks_responses(existing) and not _lacks_responses(run))
         if copied:
             part = folder.with_name(f".{folder.name}.part")
             shutil.rmtree(part, ignore_errors=True)
@@ -105,8 +105,8 @@ def import_archive(path: Path) -> tuple[int, int, int]:
         named = (copied or same) and by != Run(folder).by
         if named:
             Recorder(folder).update(by=by)
-        added += there is None
-        completed += there is not None and (copied or named)
+        added += existing is None
+        completed += existing is not None and (copied or named)
         arms += [folder] if kind == "arm" and (copied or named) else []
     if arms:
         logger.info(f"writing {len(arms)} runs of {path} to MLflow")

@@ -1,4 +1,4 @@
-"""What a run of somebody else needs beside whole files and true scores before its numbers stand beside the published
+"""The needs of somebody else's run beside whole files and true scores before its numbers stand beside the published
 ones: code that everybody has, the values that are declared here, and for an equation or data of its own their source.
 """
 
@@ -27,12 +27,12 @@ def obstacles(run: Run) -> list[str]:
     """
     if run.record.get("kind") != "arm":
         return ["expected a run of a paper's arm (rlvr export paper=KEY)"]
-    found = [*_of_who(run), *_of_the_code(run)]
+    sentences = [*_of_who(run), *_of_the_code(run)]
     try:
         job = _declared(run)
     except ValueError as error:
-        return [*found, f"its command line does not resolve here: {error}"]
-    return [*found, *_of_own_files(run, job), *_of_the_values(run, job)]
+        return [*sentences, f"its command line does not resolve here: {error}"]
+    return [*sentences, *_of_own_files(run, job), *_of_the_values(run, job)]
 
 
 def _of_who(run: Run) -> Iterator[str]:
@@ -43,14 +43,14 @@ def _of_who(run: Run) -> Iterator[str]:
 def _of_own_files(run: Run, job: Job) -> Iterator[str]:
     """An equation of one's own counts if its source is here with the hash of the run. A file counts if everybody can
     make it."""
-    here = job.own_files()
+    hashes = job.own_files()
     for name, sha256 in (run.record.get("own_files") or {}).items():
         if name.startswith(EQUATION):
-            if name not in here:
+            if name not in hashes:
                 yield f"{name}: its source is not here. Commit reproductions/{run.paper} in the same pull request"
-            elif here[name] != sha256:
+            elif hashes[name] != sha256:
                 yield (
-                    f"{name}: its source here has SHA-256 {here[name][:12]}, and the run was trained with "
+                    f"{name}: its source here has SHA-256 {hashes[name][:12]}, and the run was trained with "
                     f"{sha256[:12]}. Commit the source that was trained"
                 )
         elif not is_public(sha256):

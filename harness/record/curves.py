@@ -36,7 +36,7 @@ NAMES = {  # ours -> what veRL, slime and TRL call it, the last in trackers with
 
 _REWARD = re.compile(r"reward|return|score|fitness|correct|acc|success")  # names that a reward may have
 _NO_REWARD = re.compile(r"loss|time|date|(^|_)(pid|t_start|lr|seed|ids?)$")
-LARGEST = 1e8  # of a reward; a larger number is a time
+LARGEST = 1e8  # the largest value of a reward. A larger number is a time.
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Curve:
 
     path: Path
     table: pd.DataFrame
-    found: Mapping[str, str]
+    metrics: Mapping[str, str]
     faults: tuple[str, ...]
 
 
@@ -69,8 +69,8 @@ def import_curves(paths: Sequence[Path], name: str, columns: Mapping[str, str]) 
     plain_name("name", name)
     curves = [_read(path, columns) for path in paths]
     place = make_home() / CURVES
-    there = sorted(place.iterdir()) if place.is_dir() else []
-    before = [folder for folder in there if re.fullmatch(rf"{re.escape(name)}-seed\d+", folder.name)]
+    folders = sorted(place.iterdir()) if place.is_dir() else []
+    before = [folder for folder in folders if re.fullmatch(rf"{re.escape(name)}-seed\d+", folder.name)]
     for folder in before:
         refuse_foreign(folder, CURVES, "Give the curve another name: name=NAME")
     new = [place / f"{name}-seed{seed}" for seed in range(len(curves))]
@@ -83,8 +83,8 @@ def import_curves(paths: Sequence[Path], name: str, columns: Mapping[str, str]) 
 
 
 def _read(path: Path, columns: Mapping[str, str]) -> Curve:
-    own = {ours: theirs for ours, theirs in columns.items() if ours != "step"}
-    if strange := [ours for ours in own if ours not in NAMES and not ours.startswith("curve/")]:
+    named_columns = {metric: source_column for metric, source_column in columns.items() if metric != "step"}
+    if strange := [metric for metric in named_columns if metric not in NAMES and not metric.startswith("curve/")]:
         raise UsageError(f"columns={strange[0]}: {nearest(strange[0], [*NAMES, 'curve/BENCHMARK/avg_at_1', 'step'])}")
     refuse_converted(path)
     if path.suffix == ".parquet":
@@ -95,41 +95,51 @@ def _read(path: Path, columns: Mapping[str, str]) -> Curve:
     except ValueError as error:
         raise UsageError(f"{error}. If these are responses: rlvr grade {path}") from error
     usual: dict[str, str] = {}
-    for ours, names in NAMES.items():
-        for theirs in (ours, *(prefix + name for name in names for prefix in ("", "train/"))):
-            if theirs in curve:
-                usual.setdefault(ours, theirs)
-    found = usual | own
-    there = ", ".join(str(column) for column in curve if column != "step")
-    if missing := [theirs for theirs in found.values() if theirs not in curve]:
-        raise UsageError(f"columns: {path}: no metric {missing[0]!r}. It has {there}")
-    if not found:
+    for metric, names in NAMES.items():
+        for source_column in (metric, *(prefix + name for name in names for prefix in ("", "train/"))):
+            if source_column in curve:
+                usual.setdefault(metric, source_column)
+    metrics = usual | named_columns
+    available = ", ".join(str(column) for column in curve if column != "step")
+    if missing := [source_column for source_column in metrics.values() if source_column not in curve]:
+        raise UsageError(f"columns: {path}: no metric {missing[0]!r}. It has {available}")
+    if not metrics:
         named = [str(column) for column in curve if column != "step"]
         may_be = [name for name in named if not _NO_REWARD.search(name) and not curve[name].max() > LARGEST]
         reward = next((name for name in may_be if _REWARD.search(name)), may_be[0] if may_be else "NAME")
         step = f",step:{columns['step']}" if "step" in columns else ""
         given = shlex.quote(f"columns=train/reward:{reward}{step}")
-        raise UsageError(f"{path}: no metric of a known name. It has {there}. Type {given}, or another of these names")
-    return Curve(path, curve, found, known_faults(text, curve))
+        raise UsageError(
+            f"{path}: no metric of a known name. It has {available}. Type {given}, or another of these names"
+        )
+    return Curve(path, curve, metrics, known_faults(text, curve))
 
 
 def _write(curve: Curve, folder: Path, name: str, seed: int) -> None:
     """Write a run, in place of the import that is there."""
     before = (read_record(folder / RECORD) or {}).get("source", {}).get("file")
     part = folder.with_name(f".{folder.name}.part")
-    shutil.rmtree(part, ignore_errors=True)  # of an import that was killed
+    shutil.rmtree(part, ignore_errors=True)  # left by an import that was killed
     part.mkdir(parents=True)
-    table, found = curve.table.copy(), curve.found
-    percent = [theirs for ours, theirs in found.items() if ours.startswith("curve/") and in_percent(table[theirs])]
+    table, metrics = curve.table.copy(), curve.metrics
+    percent = [
+        source_column
+        for metric, source_column in metrics.items()
+        if metric.startswith("curve/") and in_percent(table[source_column])
+    ]
     table[percent] /= 100
     for row in table.to_dict("records"):
-        values = {ours: float(row[theirs]) for ours, theirs in found.items() if row[theirs] == row[theirs]}
+        values = {
+            metric: float(row[source_column])
+            for metric, source_column in metrics.items()
+            if row[source_column] == row[source_column]
+        }
         append_jsonl(part / TRAINING_LOG, {"step": int(row["step"]), "metrics": values, "time": 0})
     source = {
         "file": str(curve.path),
         "sha256": file_sha256(curve.path),
-        "columns": found,
-        "left": [str(column) for column in table if column not in ("step", *found.values())],
+        "columns": metrics,
+        "left": [str(column) for column in table if column not in ("step", *metrics.values())],
         "replaced": before is not None,
         "in_place_of": before if before != str(curve.path) else None,
         "percent": percent,

@@ -16,7 +16,7 @@ from harness.record.state import ERROR, Growing, growing
 from harness.record.write import now
 from harness.runs.track import Tracker, home, make_home, no_store
 
-NAME = "evaluations"  # of the folder, and of MLflow's experiment
+NAME = "evaluations"  # the name of the folder, and of MLflow's experiment
 
 
 def folder_of(name: str) -> Path:
@@ -34,7 +34,7 @@ def unfinished() -> list[Growing]:
     from evals.sampling.store import GROWING
 
     folders = sorted({path.parents[1] for path in (home() / NAME).glob(f"*/*/{GROWING}")})
-    return [found for folder in folders if (found := growing(folder)) is not None]
+    return [evaluation for folder in folders if (evaluation := growing(folder)) is not None]
 
 
 def note_error(folder: Path, error: Exception) -> None:
@@ -43,8 +43,8 @@ def note_error(folder: Path, error: Exception) -> None:
 
 
 def link(folder: Path) -> None:
-    """Make an evaluation in a folder elsewhere (`out=`) known under RLVR_HOME: a link of its name. Of two folders of
-    one name, the second link has four digits of its path too; a link to a folder that is gone is replaced.
+    """Make an evaluation in a folder elsewhere (`out=`) known under RLVR_HOME: a link of its name. Where two folders
+    have one name, the second link has four digits of its path too. A link to a folder that is gone is replaced.
 
     Raises:
         RefusedError: RLVR_HOME cannot be written to.
@@ -108,7 +108,7 @@ def _store_errors() -> Iterator[None]:
 
 
 def _digest(params: Mapping[str, str]) -> str:
-    """Of a call's values: MLflow changes no param of a run, so that other values are another run."""
+    """The digest of a call's values: MLflow changes no param of a run, so that other values are another run."""
     return hashlib.sha256(repr(sorted(params.items())).encode()).hexdigest()[:8]
 
 

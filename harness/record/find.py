@@ -41,10 +41,10 @@ def runs(
     Raises:
         UsageError: no such path or run. DamagedFileError: a run's record is.
     """
-    found = [run for text in what for run in _named(str(text))] if what else _project(paper)
+    matches = [run for text in what for run in _named(str(text))] if what else _project(paper)
     return [
         run
-        for run in found
+        for run in matches
         if paper in (None, run.record.get("paper"))
         and scale in (None, run.record.get("scale"))
         and (not finished or run.is_finished or "state" not in run.record)
@@ -64,16 +64,16 @@ def check_names(*texts: str) -> None:
 
 
 def places(text: str, expected: str = EXPECTED) -> list[Path]:
-    """What a text names: a path, the matches of a glob, the one run under RLVR_HOME whose name begins so, or with * all
-    whose names do.
+    """The folders that a text names: a path, the matches of a glob, the one run under RLVR_HOME whose name begins so,
+    or with * all whose names do.
 
     Raises:
         UsageError: none, or several runs; `expected` says what could have been given.
     """
     if Path(text).exists():
         return [Path(text)]
-    if found := [Path(path) for path in sorted(glob.glob(text))]:
-        return found
+    if paths := [Path(path) for path in sorted(glob.glob(text))]:
+        return paths
     named = beginning(text)
     whole = glob.escape(text).replace("…", "*")  # as `rlvr show` shortens it
     exact = [folder for folder in named if fnmatchcase(folder.name, whole)] or named
@@ -92,10 +92,10 @@ def beginning(text: str) -> list[Path]:
 
     begins = re.sub(r"\*+$", "", glob.escape(text).replace("…", "*").replace("[*]", "*"))
     kept = ("evaluations", "curves", *(f"*/{scale}" for scale in SCALES))
-    found = [record.parent for at in kept for record in sorted(home().glob(f"{at}/{begins}*/{RECORD}"))]
+    recorded = [record.parent for at in kept for record in sorted(home().glob(f"{at}/{begins}*/{RECORD}"))]
     begun = sorted(file.parents[1] for file in home().glob(f"evaluations/{begins}*/*/{GROWING}"))
     sampled = [folder for folder in begun if any(folder.glob("*/shards/*.parquet"))]
-    return [*dict.fromkeys([*found, *sampled])] or begun  # one without a sample only where nothing else begins so
+    return [*dict.fromkeys([*recorded, *sampled])] or begun  # one without a sample only where nothing else begins so
 
 
 def method(text: str) -> MeasuredRun:
@@ -116,23 +116,23 @@ def seeds_of(text: str) -> list[Run]:
     parts = [part for part in text.split(",") if part]
     if not parts:
         raise UsageError(f"{text!r}: {EXPECTED}")
-    found = runs(*parts, finished=False)
-    for run in found:
+    seeds = runs(*parts, finished=False)
+    for run in seeds:
         if not run.benchmarks and run.record.get("kind") != CURVES:
             if (state := progress(run)) is not None:
                 raise UsageError(f"{run.folder}: no verdicts yet ({state})")
             raise UsageError(
                 f"{run.folder}: expected a verdicts.parquet, or a folder with one or with <benchmark>/ ones"
             )
-    check_apart(found)
-    return found
+    check_apart(seeds)
+    return seeds
 
 
-def check_apart(found: Sequence[Run]) -> None:
+def check_apart(seeds: Sequence[Run]) -> None:
     """Raise UsageError if two of these are one run, as a folder and its copy: the same file of verdicts, of the same
     settings and training seed where they are recorded."""
     seen: dict[tuple[Any, ...], Path] = {}
-    for run in found:
+    for run in seeds:
         for path in {path for path in run.tables.values() if path.is_file()}:
             what = content_sha256(path), *(run.record.get(key) for key in (*IDENTITY, "digest"))
             if what in seen:
@@ -165,9 +165,10 @@ def conditions_of(seeds: Sequence[Run]) -> dict[str, Conditions | None]:
         if run.record.get("digest") != first.record.get("digest"):
             raise UsageError(f"{run.folder} is no other seed of {first.folder}: their settings differ")
         if sorted(run.benchmarks) != sorted(first.benchmarks):
-            names, others = (", ".join(of.benchmarks) or "none" for of in (run, first))
+            names, first_names = (", ".join(measured_run.benchmarks) or "none" for measured_run in (run, first))
             raise UsageError(
-                f"{run.folder} is no other seed of {first.folder}: it was measured on {names}, and that on {others}"
+                f"{run.folder} is no other seed of {first.folder}: it was measured on {names}, "
+                f"and that on {first_names}"
             )
         for benchmark, of_first in conditions.items():
             differing = decisive_differences(of_first, run.conditions(benchmark))

@@ -44,7 +44,7 @@ SOURCES, TABLE = "values.csv", "samples.json"  # artifacts for people, which no 
 SHOWN = ("benchmark", "problem_id", "problem", "sample", "response", "answer", "gold", "verdict")
 PASSING = {"rlvr.stopped", "rlvr.diverged", "rlvr.mismatch"}  # tags that are no longer true when a run goes on
 WHOLE = "rlvr.record"  # tag: the hash of the record of a finished run, of which all was sent
-SAMPLES = 200  # of each benchmark, in the table
+SAMPLES = 200  # per benchmark, in the table
 METRICS_AT_ONCE, PARAMS_AT_ONCE = 1000, 100  # MLflow's limits for one call
 STATUS = {"running": "RUNNING", "stopped": "KILLED", "failed": "FAILED", "finished": "FINISHED"}  # by a run's state
 
@@ -126,14 +126,14 @@ def _send(run: Run, link: dict[str, Any], tracker: Tracker) -> bool:
 
 
 def _link(run: Run) -> dict[str, Any]:
-    """What mlflow.json says; {} without one, or where it is damaged, another run's or of another store: what that lacks
-    is sent then."""
+    """The content of mlflow.json, or {} without one, or where it is damaged, another run's or of another store: what
+    that lacks is sent then."""
     try:
         link = read_object(run.folder / LINK, "experiment", "run_id", "metrics", "record", "run") or {}
     except (DamagedFileError, OSError):
         return {}
-    here = link.get("store", shown_uri()) == shown_uri()
-    return link if here and link.get("run") == run.record["id"] and isinstance(link["metrics"], int) else {}
+    same_store = link.get("store", shown_uri()) == shown_uri()
+    return link if same_store and link.get("run") == run.record["id"] and isinstance(link["metrics"], int) else {}
 
 
 def _lacks(run: Run, link: Mapping[str, Any]) -> bool:
@@ -266,8 +266,8 @@ def params_of(record: Mapping[str, Any]) -> dict[str, str]:
     """Each value as a param, and what runs are grouped by: the base model that was trained, arm, scale, backend, seed.
     Where the values come from is in SOURCES."""
     named = {"model": base_of(record), **{key: str(record[key]) for key in ("arm", "scale", "backend", "seed")}}
-    if own := record.get("own_files"):  # equations and files of the user: other code is another method
-        named["own"] = " ".join(f"{Path(name).name} {sha256[:8]}" for name, sha256 in sorted(own.items()))
+    if hashes := record.get("own_files"):  # equations and files of the user: other code is another method
+        named["own"] = " ".join(f"{Path(name).name} {sha256[:8]}" for name, sha256 in sorted(hashes.items()))
     return named | {key: redact(str(sourced["value"])) for key, sourced in record["settings"].items()}
 
 
@@ -343,7 +343,7 @@ class BackgroundMirror:
 
 
 def _state(folder: Path) -> Any:
-    """What changes with every change of a run."""
+    """The part that changes with every change of a run."""
     return [(at.st_size, at.st_mtime_ns) for name in (RECORD, TRAINING_LOG) if (at := _stat(folder / name)) is not None]
 
 
@@ -403,7 +403,7 @@ def sync(folders: Iterable[Path] | None = None) -> tuple[int, list[Path], str]:
     for folder in tqdm(folders, desc="to MLflow", unit="run", disable=None):  # on a terminal
         try:
             sent += sync_run(folder, tracker, ask=True)
-        except DamagedFileError as error:  # of this run; the others are whole
+        except DamagedFileError as error:  # this run is damaged, and the others are whole
             why = str(error)
         except (MlflowException, OSError) as error:  # the store has gone; what was sent is noted
             why = redacted_start(str(error), 300)
@@ -450,10 +450,10 @@ def _read_back(tracker: Tracker, run: MlflowRun) -> Run:
             new.rename(folder)
     elif not (folder / RECORD).is_file():
         raise DamagedFileError(folder / RECORD, "it is missing", RESTORE)
-    found = Run(folder)
-    if found.record.get("id") != run.data.tags.get(TOKEN):
+    run_read = Run(folder)
+    if run_read.record.get("id") != run.data.tags.get(TOKEN):
         raise DamagedFileError(folder / RECORD, "it is of another run", RESTORE)
-    here = folder_of(home() / found.paper / found.scale, found.record)
-    if (here / RECORD).is_file() and Run(here).record.get("sha256") == found.record.get("sha256"):
-        return Run(here)
-    return found
+    local = folder_of(home() / run_read.paper / run_read.scale, run_read.record)
+    if (local / RECORD).is_file() and Run(local).record.get("sha256") == run_read.record.get("sha256"):
+        return Run(local)
+    return run_read

@@ -1,5 +1,5 @@
-"""What `model=` may name: a run that trained a model, a model's folder, or a hub id (`evals.fingerprint.check_model`
-refuses what is none of these)."""
+"""The models that `model=` may name: a run that trained a model, a model's folder, or a hub id
+(`evals.fingerprint.check_model` refuses what is none of these)."""
 
 from __future__ import annotations
 

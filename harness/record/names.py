@@ -1,4 +1,4 @@
-"""What a run is called: its folder, its base model, the command that made it."""
+"""The names of a run: its folder, its base model, the command that made it."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def folder_name(record: Mapping[str, Any]) -> str:
 def folder_of(place: Path, record: Mapping[str, Any]) -> Path:
     """The folder of a run under `place`: the one that is there, or a new one. A folder is found by the end of its name,
     which tells all runs apart: its beginning may be the paper's name of its model."""
-    there = sorted(place.glob(f"*-{glob.escape(record['arm'])}{_ending(record)}"))
-    return there[0] if there else place / folder_name(record)
+    folders = sorted(place.glob(f"*-{glob.escape(record['arm'])}{_ending(record)}"))
+    return folders[0] if folders else place / folder_name(record)
 
 
 def _ending(record: Mapping[str, Any]) -> str:
@@ -46,11 +46,11 @@ def as_typed(command: str) -> str:
 def short_names(text: str) -> str:
     """Rows and functions given in Python by short names: data-0f3e12ab, short-54c0ffee."""
     form = r"[^\s'\"=]*/objects/(data-\w{8})\w{8}\.jsonl|python:([^\s'\"]+-\w{8})\w{8}"
-    return re.sub(form, lambda found: found[1] or found[2], text)
+    return re.sub(form, lambda match: match[1] or match[2], text)
 
 
 READABLE = 120  # characters of a name
-_FOLDERS = re.compile(r"(?<![\w.~/-])(?:/[^\s/'\",?&\]]+)+/(?=[^\s/'\",?&\]])")  # of an absolute path
+_FOLDERS = re.compile(r"(?<![\w.~/-])(?:/[^\s/'\",?&\]]+)+/(?=[^\s/'\",?&\]])")  # the folders of an absolute path
 
 
 _FOLDER = "FOLDER/"  # stands for a folder of the machine that measured

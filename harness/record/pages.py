@@ -54,12 +54,12 @@ def _ids(tracker: Tracker, run: Run) -> list[str]:
     experiment = tracker.client.get_experiment_by_name(NAME)
     if experiment is None:
         return []
-    found = [
+    mirrors = [
         mirrored
         for folder in {str(run.folder), str(run.folder.resolve())}
         for mirrored in tracker.client.search_runs([experiment.experiment_id], f'tags.`rlvr.folder` = "{folder}"')
     ]
-    return [str(mirrored.info.run_id) for mirrored in found]
+    return [str(mirrored.info.run_id) for mirrored in mirrors]
 
 
 def _show(tracker: Tracker, run_id: str, page: Path, figures: Mapping[str, str]) -> None:

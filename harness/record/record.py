@@ -15,7 +15,7 @@ from evals.errors import DamagedFileError
 from evals.files import file_sha256, read_object, text_sha256
 
 RECORD, TRAINING_LOG, CURVE, FINAL, LINK = "run.json", "metrics.jsonl", "curve.jsonl", "train/final", "mlflow.json"
-SHA256 = "sha256"  # of a record's content, in the record
+SHA256 = "sha256"  # the key of a record's own hash
 SCORES = "scores.json"  # in an evaluation's folder: of each call with other values, the params and scores for MLflow
 CURVES = "curves"  # the kind of a run that is another tool's curve alone (`harness.record.curves`)
 IDENTITY = ("paper", "model", "arm", "scale", "backend", "seed")
@@ -55,7 +55,7 @@ def read_record(path: Path) -> dict[str, Any] | None:
 
 
 def record_sha256(record: Mapping[str, Any]) -> str:
-    """Of a record's content, without this hash."""
+    """The hash of a record's content, without this hash."""
     return text_sha256(json.dumps({key: value for key, value in record.items() if key != SHA256}, sort_keys=True))
 
 
@@ -77,7 +77,7 @@ def _content_sha256(path: str, *_: int) -> str:
 
 
 def run_identity(record: Mapping[str, Any]) -> dict[str, Any]:
-    """What stands in every evaluation of a run, so that no file is taken for another run's."""
+    """The identity that stands in every evaluation of a run, so that no file is taken for another run's."""
     base = record["base_model"]["sha256"]
     return {**{key: record[key] for key in IDENTITY}, "digest": record["digest"], "base_model": base}
 

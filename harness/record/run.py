@@ -85,7 +85,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        """What tables and legends call it: the arm, or the folder's name."""
+        """The name in tables and legends: the arm, or the folder's name."""
         return str(self.record.get("arm") or self.folder.name)
 
     @property
@@ -119,7 +119,8 @@ class Run:
 
     @property
     def digest(self) -> str:
-        """Of everything that decides the result, except the seed and the code: `Job.digest`, then the base model's."""
+        """The digest of everything that decides the result, except the seed and the code: `Job.digest`, then the base
+        model's."""
         return f"{self.record['digest']}-{self.record['base_model']['sha256'][:6]}"
 
     @property
@@ -158,9 +159,9 @@ class Run:
         """Benchmark -> how many of its problems it was trained on, in words; only those with such problems."""
         counts: Mapping[str, Mapping[str, int]] = self.record.get("overlap") or {}
         return {
-            name: f"{of['shared']:,} of the {of['problems']:,} problems of {name} are training problems"
-            for name, of in counts.items()
-            if of["shared"]
+            name: f"{count['shared']:,} of the {count['problems']:,} problems of {name} are training problems"
+            for name, count in counts.items()
+            if count["shared"]
         }
 
     @property
@@ -194,7 +195,7 @@ class Run:
 
     @property
     def machine(self) -> str:
-        """What trained it: "8 x NVIDIA H100 80GB HBM3", or the type of the CPU."""
+        """The machine that trained it: "8 x NVIDIA H100 80GB HBM3", or the type of the CPU."""
         gpus = self.record.get("hardware", {}).get("gpus") or []
         counts = {name: gpus.count(name) for name in dict.fromkeys(gpus)}
         named = " and ".join(f"{n} x {name}" if n > 1 else name for name, n in counts.items())
@@ -229,7 +230,7 @@ class Run:
         return path
 
     def damage(self, under: str = "") -> list[str]:
-        """What is wrong with the files whose names begin with `under`, each in words; [] if all are whole."""
+        """The faults of the files whose names begin with `under`, each in words, or [] if all are whole."""
         wrong = []
         for name in self.record.get("files", {}):
             if name.startswith(under):
@@ -302,16 +303,16 @@ class Run:
         place = self.folder / "eval" if self.record.get("arm") or (self.folder / "eval").is_dir() else self.folder
         if (place / "verdicts.parquet").is_file():  # one benchmark's folder
             return dict.fromkeys(benchmarks_of(place / "verdicts.parquet"), place / "verdicts.parquet")
-        there = {path.parent.name: path for path in sorted(place.glob("*/verdicts.parquet"))}
+        tables = {path.parent.name: path for path in sorted(place.glob("*/verdicts.parquet"))}
         if not self.record:  # any folder: the folder of a benchmark has its verdicts
-            there = {name: path for name, path in there.items() if name in benchmarks_of(path)}
+            tables = {name: path for name, path in tables.items() if name in benchmarks_of(path)}
         if not self.is_finished:
-            return there
+            return tables
         prefix = "" if place == self.folder else "eval/"
         benchmarks = self.record.get("scores") or self.record.get("benchmarks", ())
         listed = {b: self.folder / f"{prefix}{b}/verdicts.parquet" for b in benchmarks}
-        if strange := sorted(there.keys() - listed.keys()):
-            raise DamagedFileError(there[strange[0]], f"{RECORD} does not list it", RESTORE)
+        if strange := sorted(tables.keys() - listed.keys()):
+            raise DamagedFileError(tables[strange[0]], f"{RECORD} does not list it", RESTORE)
         return listed
 
     @property
@@ -353,7 +354,9 @@ class Run:
         rows: Any = self.rows(benchmark, columns)
         frame: pd.DataFrame = rows.to_pandas() if isinstance(rows, pa.Table) else rows
         unknown = {name: None for name in ("tokens", "finish_reason") if name not in frame}  # answers of others
-        ours = {"answer": frame["extracted"]} if "extracted" in frame else {}  # of `rlvr grade`, beside the file's own
+        ours = (
+            {"answer": frame["extracted"]} if "extracted" in frame else {}
+        )  # the answers that `rlvr grade` extracted, beside the file's own
         return frame.assign(**unknown, **ours, problem_id=frame["problem_id"].astype(str))
 
     @property
@@ -457,8 +460,8 @@ class Run:
         return f"{benchmark} (changed data)" if "data" in self.measured_by(benchmark) else benchmark
 
     def conditions(self, benchmark: str) -> Conditions | None:
-        """What decides a measurement (protocol, prompt, decoding, data), the engine and the model; None without a
-        manifest."""
+        """The conditions that decide a measurement (protocol, prompt, decoding, data), the engine and the model, or
+        None without a manifest."""
         manifest = self.manifest(benchmark)
         if manifest is None:
             return None
@@ -513,7 +516,7 @@ def counted(runs: Mapping[Any, Run], benchmark: str) -> VerdictTable:
         raise UsageError(f"{several[0]} holds the column train_seed: give it alone, or files of one seed each")
     if all(isinstance(part, pa.Table) and part.schema.equals(parts[0].schema) for part in parts):
         rows = pa.concat_tables(parts).to_pandas()
-    else:  # of others
+    else:  # files of others
         rows = pd.concat([part.to_pandas() if isinstance(part, pa.Table) else part for part in parts])
     if not several:
         rows = rows.assign(train_seed=[seed for seed, part in zip(runs, parts, strict=True) for _ in range(len(part))])

@@ -15,7 +15,7 @@ from harness.record.record import RECORD, TRAINING_LOG, ms
 from harness.record.run import Run
 from harness.spec.scales import SCALES
 
-SLURM = "slurm.json"  # of an unfinished job that was given to Slurm: {"id": text}
+SLURM = "slurm.json"  # an unfinished job that was given to Slurm: {"id": text}
 ENDED = ("finished", "diverged", "trained nothing")  # states of runs with a complete result
 ERROR = "error.json"  # error of the last try of an unfinished job: {"error": text, "when": UTC}
 
@@ -53,7 +53,9 @@ class Growing:
     progress: Mapping[str, tuple[int, int]]
 
     def __str__(self) -> str:
-        each = (f"{there} samples of {name}, to be {n} of each problem" for name, (there, n) in self.progress.items())
+        each = (
+            f"{sampled} samples of {name}, to be {n} of each problem" for name, (sampled, n) in self.progress.items()
+        )
         return f"{self.state} with {'; '.join(each)}"
 
 
@@ -115,11 +117,11 @@ def _state(folder: Path) -> tuple[str, int | None, float | None, str | None]:
 
 
 def growing(folder: Path) -> Growing | None:
-    """What is to come in the folder of an evaluation; None: it is whole, or something else."""
+    """The missing parts in the folder of an evaluation, or None: it is whole, or something else."""
     from evals.sampling.store import GROWING, SampleStore
 
     parts = sorted(path.parent for path in folder.glob(f"*/{GROWING}"))
-    progress = {part.name: found for part in parts if (found := SampleStore(part).growing()) is not None}
+    progress = {part.name: state for part in parts if (state := SampleStore(part).growing()) is not None}
     if not progress:
         return None
     if any(held(part) for part in parts):
@@ -175,6 +177,11 @@ def last_step(path: Path) -> tuple[int | None, dict[str, float]]:
     if "train/reward" in metrics:
         return row["step"], metrics
     every = read_jsonl(path, "step", "metrics")
-    metrics = {name: value for of in every if of["step"] == row["step"] for name, value in of["metrics"].items()}
-    rewards = [of["metrics"]["train/reward"] for of in every if "train/reward" in of["metrics"]]
+    metrics = {
+        name: value
+        for row_before in every
+        if row_before["step"] == row["step"]
+        for name, value in row_before["metrics"].items()
+    }
+    rewards = [row_before["metrics"]["train/reward"] for row_before in every if "train/reward" in row_before["metrics"]]
     return row["step"], ({"train/reward": rewards[-1]} if rewards else {}) | metrics

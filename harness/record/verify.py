@@ -43,8 +43,8 @@ def _wrong_scores(run: Run) -> list[str]:
 
     wrong = []
     for benchmark, recorded in run.record.get("scores", {}).items():
-        found = score(run.counts(benchmark), ks=run.ks(benchmark) or [1], metrics=REPORTED)
-        now = {one.key: one.value for one in found}
+        scores = score(run.counts(benchmark), ks=run.ks(benchmark) or [1], metrics=REPORTED)
+        now = {measured.key: measured.value for measured in scores}
         for key, was in recorded.items():
             if key in now and _rounded(now[key]) != _rounded(was["value"]):
                 wrong.append(f"{benchmark} {key}: run.json says {was['value']}, the verdicts give {now[key]}")

@@ -28,8 +28,8 @@ class Recorder:
         self._logged: set[tuple[int, str]] | None = None  # (step, metric), once the file has been read
 
     def metrics(self, step: int, values: Mapping[str, float]) -> None:
-        """Log the metrics of one step. What is there already (a step trained again after a kill) is not written again,
-        so no curve has a point twice."""
+        """Log the metrics of one step. A row that is there already (a step trained again after a kill) is not written
+        again, so no curve has a point twice."""
         path = self.folder / TRAINING_LOG
         if self._logged is None:
             mend_jsonl(path)

@@ -41,7 +41,7 @@ class _Finishing:
 _received: list[str] = []  # names of the signals so far, in this process
 _finishing: list[_Finishing] = []  # the open `finishing` blocks
 _insisted: list[int] = []  # a signal that is sent again, because its block did not end
-_ends: list[float] = []  # of the open `budget` blocks, by the monotonic clock
+_ends: list[float] = []  # when the open `budget` blocks end, by the monotonic clock
 
 
 class Interrupted(KeyboardInterrupt):

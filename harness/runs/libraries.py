@@ -1,4 +1,4 @@
-"""What other packages print: their warnings and log records, kept in a file instead of among the user's lines."""
+"""The output of other packages: their warnings and log records, kept in a file instead of among the user's lines."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def apart(log: Path) -> Iterator[None]:
 
 
 def kept(log: Path) -> None:
-    """What C++ code and processes of libraries write goes to this file too, from when such a library starts
+    """The output of C++ code and of libraries' processes goes to this file too, from when such a library starts
     (`evals.library_output`) or Python ends, as nanobind's list of leaks. For a process that ends with its command."""
     os.environ[library_output.LOG] = str(log)
     library_output.keep_ours()

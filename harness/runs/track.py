@@ -123,21 +123,21 @@ class Tracker:
 
     def show_columns(self, experiment: str, columns: Iterable[str]) -> None:
         """Add columns to the experiment's view, whose runs are in the order of their arms: `params.NAME` and so on."""
-        found = self.client.get_experiment(self.experiment(experiment))
+        stored = self.client.get_experiment(self.experiment(experiment))
         key = f"mlflow.sharedViewState.{VIEW}"
-        view = json.loads(found.tags.get(key, "{}"))
+        view = json.loads(stored.tags.get(key, "{}"))
         shown = list(dict.fromkeys((*view.get("selectedColumns", ()), *columns)))
         if shown != view.get("selectedColumns"):
             order = {"orderByKey": "params.`arm`", "orderByAsc": True}
             value = json.dumps({**view, **order, "selectedColumns": shown})
-            self.client.set_experiment_tag(found.experiment_id, key, value)
+            self.client.set_experiment_tag(stored.experiment_id, key, value)
 
     def views(self, address: str) -> dict[str, str]:
         """Experiment -> the address of its view in MLflow's interface at `address`."""
         return {
-            found.name: f"{address}/#/experiments/{found.experiment_id}/runs?viewStateShareKey={VIEW}"
-            for found in self.client.search_experiments(order_by=["name"])
-            if f"mlflow.sharedViewState.{VIEW}" in found.tags
+            experiment.name: f"{address}/#/experiments/{experiment.experiment_id}/runs?viewStateShareKey={VIEW}"
+            for experiment in self.client.search_experiments(order_by=["name"])
+            if f"mlflow.sharedViewState.{VIEW}" in experiment.tags
         }
 
     def run_of(self, experiment: str, name: str, token: str, start_time: int) -> str:
@@ -203,7 +203,9 @@ def _prepare_mlflow() -> None:
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # its thread changes os.environ while requests reads it
     os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "30")  # MLflow's own: 120 s
     os.environ["MLFLOW_HTTP_REQUEST_MAX_RETRIES"] = "0"
-    os.environ["_MLFLOW_SERVER_ARTIFACT_ROOT"] = (home() / "artifacts").as_uri()  # of a new store's Default experiment
+    os.environ["_MLFLOW_SERVER_ARTIFACT_ROOT"] = (
+        home() / "artifacts"
+    ).as_uri()  # where a new store's Default experiment has its files
     if shown_uri() != tracking_uri():  # MLflow prints a run's address with user and password
         os.environ["MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT"] = "true"
     logging.getLogger("alembic").setLevel(logging.WARNING)  # hide the messages about the tables of a new store

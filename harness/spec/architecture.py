@@ -85,15 +85,17 @@ def known() -> dict[str, dict[str, Any]]:
 def configuration(base_model: str) -> Mapping[str, Any] | None:
     """The fields of a base model's config.json: known by name, of a local folder, or in the hub's cache on this
     machine; None: not known."""
-    own: Mapping[str, Any] = known().get(base_model, {}).get("config", {})
+    known_fields: Mapping[str, Any] = known().get(base_model, {}).get("config", {})
     pinned = TINY_MODELS / base_model / "config.json"
-    found = _read(pinned if pinned.is_file() else Path(base_model) / "config.json")
-    if found is None and "architectures" not in own and base_model.count("/") == 1:  # else all of the file is known
+    file_fields = _read(pinned if pinned.is_file() else Path(base_model) / "config.json")
+    if (
+        file_fields is None and "architectures" not in known_fields and base_model.count("/") == 1
+    ):  # else all of the file is known
         from huggingface_hub import try_to_load_from_cache
 
         cached = try_to_load_from_cache(base_model, "config.json")
-        found = _read(Path(cached)) if isinstance(cached, str) else None
-    return {**(found or {}), **own} or None
+        file_fields = _read(Path(cached)) if isinstance(cached, str) else None
+    return {**(file_fields or {}), **known_fields} or None
 
 
 def architecture(base_model: str) -> Architecture | None:
@@ -109,10 +111,10 @@ def positions(base_model: str) -> int | None:
 def _read(path: Path) -> Mapping[str, Any] | None:
     """The object in a JSON file; None if there is none."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, OSError):
         return None
-    return found if isinstance(found, dict) else None
+    return content if isinstance(content, dict) else None
 
 
 def shape(config: Mapping[str, Any]) -> Architecture | None:

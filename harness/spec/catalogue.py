@@ -71,7 +71,7 @@ def load(key: str) -> Reproduction:
     try:
         reproduction: Reproduction = importlib.import_module(name).REPRODUCTION
     except Exception as error:  # the user's own code: any failure is reported with its place
-        raise BrokenPaper(f"{_place(error, key)}: {type(error).__name__}: {_said(error)}") from error
+        raise BrokenPaper(f"{_place(error, key)}: {type(error).__name__}: {_message(error)}") from error
     return reproduction
 
 
@@ -84,7 +84,7 @@ def _place(error: Exception, key: str) -> str:
     return f"{passed[-1].filename}, line {passed[-1].lineno}" if passed else f"{package(key)}/paper.py"
 
 
-def _said(error: Exception) -> str:
+def _message(error: Exception) -> str:
     """The text of an error: without the place of a SyntaxError, with the nearest key where a declaration has none."""
     wrong = re.fullmatch(r"(\w+)\.__init__\(\) got an unexpected keyword argument '(\w+)'", str(error))
     if wrong and (kind := getattr(declarations, wrong[1], None)):
@@ -114,8 +114,8 @@ def published(key: str) -> list[Published]:
 
 @cache
 def elsewhere() -> list[dict[str, Any]]:
-    """What others measured of the papers' untrained models: a dictionary a source, as `reproductions/elsewhere.yaml`
-    has it; `scores` is model -> benchmark -> text."""
+    """The measurements of others on the papers' untrained models: a dictionary a source, as
+    `reproductions/elsewhere.yaml` has it. `scores` is model -> benchmark -> text."""
     import yaml
 
     path = Path(importlib.import_module("reproductions").__path__[0]) / "elsewhere.yaml"

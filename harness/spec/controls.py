@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 SEPARATOR = "+"  # between an arm and its control, in the key of the arm
 
 Among = Literal["group", "response"]
-RATE = 0.15  # of the verdicts that a control gets wrong
+RATE = 0.15  # the share of verdicts that a control gets wrong
 
 
 # -- equations -----------------------------------------------------------------------------------------------------
@@ -139,10 +139,10 @@ def permuted(batch: TokenBatch, signals: frozenset[str], among: Among, purpose: 
     rows = torch.arange(len(mask)).unsqueeze(1).expand(mask.shape)[mask]
     units = rows if among == "response" else batch.groups.cpu()[rows]
     shuffled = torch.randperm(len(units), generator=generator(batch, purpose))
-    here = units.argsort(stable=True)  # tokens by unit, in order ...
-    there = shuffled[units[shuffled].argsort(stable=True)]  # ... and by unit, in random order
-    order = torch.empty_like(here)
-    order[here] = there
+    targets = units.argsort(stable=True)  # tokens by unit, in order ...
+    sources = shuffled[units[shuffled].argsort(stable=True)]  # ... and by unit, in random order
+    order = torch.empty_like(targets)
+    order[targets] = sources
     changed = {}
     for name in sorted(signals & set(TOKEN_SIGNALS)):
         values = getattr(batch, name)
@@ -225,7 +225,7 @@ def _inverted(experiment: Experiment) -> Experiment:
 
 
 def _worth(experiment: Experiment) -> Sourced[float]:
-    """What a correct response earns more than an incorrect one."""
+    """The extra reward of a correct response over an incorrect one."""
     weights = dict(zip(experiment.rewards.value, experiment.reward_weights.value, strict=True))
     name = next((name for name in OUTCOMES if weights.get(name, 0) > 0), None)
     if name is None:

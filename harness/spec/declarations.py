@@ -96,7 +96,7 @@ class EntropySearch(Declared):
     """How the entropy coefficient is adapted to reach `entropy_target` (see `harness.step.entropy_search`)."""
 
     step: Sourced[Positive]  # by which the coefficient changes at each optimiser step
-    maximum: Sourced[Positive]  # of the coefficient; the minimum is 0
+    maximum: Sourced[Positive]  # the largest coefficient. The minimum is 0.
 
     PREFIX: ClassVar[str] = "entropy_search."
 
@@ -136,7 +136,9 @@ class Experiment(Declared):
     dual_clip: Sourced[Annotated[float, Range("> 1")] | None]
     kl_beta: Sourced[NonNegative]
     reference_reset_every: Sourced[Count | None]  # optimiser steps; null: the reference stays the base model
-    entropy_coefficient: Sourced[float]  # of the entropy bonus in the loss; with a target, the search's start value
+    entropy_coefficient: Sourced[
+        float
+    ]  # the weight of the entropy bonus in the loss. With a target, the search's start value.
     entropy_target: Sourced[Positive | None]  # nats; the coefficient is adapted to reach it
     epochs: Sourced[Positive]
     max_steps: Sourced[Count | None]  # optimiser steps; null: as many as the epochs give
@@ -144,10 +146,10 @@ class Experiment(Declared):
     lora_rank: Sourced[Count | None]  # null: all weights are trained
     lora_alpha: Sourced[Positive]
     lora_dropout: Sourced[Annotated[float, Range("[0, 1)")]]
-    # of the output head: as in the passes, or float32
+    # the output head's: as in the passes, or float32
     head_precision: Sourced[Literal["passes", "float32"]] = AS_PASSES
-    # a response that the grader cannot decide (time, memory): it leaves its group without a reward; it gets the reward
-    # of an incorrect response; or the training stops with an error
+    # a response that the grader cannot decide (time, memory): it leaves its group without a reward (skip), it gets the
+    # reward of an incorrect response, or the training stops with an error
     unscored: Sourced[Literal["skip", "incorrect", "error"]] = SKIPPED
     # the part of a response with a thought in it that rewards read (`evals.grading.reasoning`); protocol.reasoning is
     # that of the evaluation
@@ -299,7 +301,7 @@ class Finetune(Declared):
     """
 
     base_model: Sourced[str]  # hub id, local folder, or "tiny"
-    dataset: Sourced[str]  # of problems with solutions: hub id, local file, or "tiny"
+    dataset: Sourced[str]  # problems with solutions: hub id, local file, or "tiny"
     dataset_rows: Sourced[Count]  # approximate number, for the cost estimate only
     prompt: Sourced[str]  # a name in evals.data.prompts
     batch_size: Sourced[Count]  # rows of one optimiser step
@@ -310,7 +312,7 @@ class Finetune(Declared):
     max_grad_norm: Sourced[Positive]
     epochs: Sourced[Positive]
     max_steps: Sourced[Count | None]  # optimiser steps; null: as many as the epochs give
-    max_tokens: Sourced[Count]  # of prompt and solution together
+    max_tokens: Sourced[Count]  # prompt and solution together
     too_long: Sourced[Literal["drop", "cut"]]  # rows over max_tokens: dropped, or cut at the end
     precision: Sourced[Precision]
     lora_rank: Sourced[Count | None]  # null: all weights are trained

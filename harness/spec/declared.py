@@ -18,11 +18,11 @@ class Declared(Tabular):
     """A dataclass whose fields are `Sourced` values. A subclass lists its other fields in `PARTS`."""
 
     PARTS: ClassVar[tuple[str, ...]] = ()  # names of the fields that are not Sourced values
-    PREFIX: ClassVar[str] = ""  # of its keys in error messages
+    PREFIX: ClassVar[str] = ""  # before its keys in error messages
 
     def __post_init__(self) -> None:
         kinds, faults = self.kinds(), Faults()
-        for key, sourced in self._own():
+        for key, sourced in self._sourced_fields():
             if not isinstance(sourced, Sourced):
                 raise UsageError(f"{self.PREFIX}{key}: {sourced!r} has no source. Wrap it in paper, code or assumed")
             with faults.gathered():
@@ -35,12 +35,12 @@ class Declared(Tabular):
         declared: Any = cls  # hashable, which mypy cannot see
         return dict(_kinds(declared))
 
-    def _own(self) -> Iterator[tuple[str, Sourced[Any]]]:
+    def _sourced_fields(self) -> Iterator[tuple[str, Sourced[Any]]]:
         return ((f.name, getattr(self, f.name)) for f in fields(self) if f.name not in self.PARTS)
 
     def settings(self) -> dict[str, Sourced[Any]]:
         """Every value of the declaration by its key."""
-        return dict(self._own())
+        return dict(self._sourced_fields())
 
     def rows(self) -> list[dict[str, Any]]:
         values = self.settings().items()
@@ -74,7 +74,7 @@ class Declared(Tabular):
             why = note if isinstance(note, str) else note[key]
             return sourced.replace(tuple(value) if isinstance(value, list) else value, origin, why)
 
-        return replace(self, **self._swapped_parts(swap), **{key: swap(key, s) for key, s in self._own()})
+        return replace(self, **self._swapped_parts(swap), **{key: swap(key, s) for key, s in self._sourced_fields()})
 
     def _swapped_parts(self, swap: Callable[[str, Sourced[Any]], Sourced[Any]]) -> dict[str, Any]:
         """The `PARTS` with their values replaced by `swap(key, value)`."""

@@ -1,4 +1,4 @@
-"""What an equation declares: its stage, the ranges of its values, and requirements on the experiment.
+"""The declaration of an equation: its stage, the ranges of its values, and requirements on the experiment.
 
 An impossible stack or value is refused, with the reason, when it is declared and when the equation is called.
 """

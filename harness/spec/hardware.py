@@ -87,7 +87,7 @@ class Hardware:
 
     @property
     def sampler(self) -> type[Kind]:
-        """What there is to know of the engine that evaluates."""
+        """The facts about the engine that evaluates."""
         return engines.kind(self.engine)
 
     @property
@@ -141,7 +141,7 @@ def _kinds(cls: object) -> dict[str, Any]:
     return get_type_hints(cls, include_extras=True)
 
 
-Machines = Hardware | Mapping[tuple[str, str], Hardware]  # of all arms, or by (model, arm)
+Machines = Hardware | Mapping[tuple[str, str], Hardware]  # for all arms, or by (model, arm)
 
 
 def of_job(hardware: Machines, model: str, arm: str) -> Hardware:

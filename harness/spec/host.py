@@ -56,11 +56,11 @@ _given: list[Host] = []  # the last one counts
 
 def this_host() -> Host:
     """The computer that this process runs on, or the one that `given` says."""
-    return _given[-1] if _given else _asked()
+    return _given[-1] if _given else _read_host()
 
 
 @cache
-def _asked() -> Host:
+def _read_host() -> Host:
     memory = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     return Host(len(os.sched_getaffinity(0)), memory, _features(), _gpu_count())
 
@@ -87,7 +87,7 @@ def features_in(cpuinfo: str) -> frozenset[str] | None:
     """The instruction sets of the first core in the text of /proc/cpuinfo; None where it names none."""
     for line in cpuinfo.splitlines():
         name, colon, values = line.partition(":")
-        if colon and name.strip().lower() in ("flags", "features"):  # of x86, of ARM
+        if colon and name.strip().lower() in ("flags", "features"):  # flags: x86. Features: ARM.
             return frozenset(values.split())
     return None
 

@@ -1,4 +1,4 @@
-"""What identifies an equation of the user: a changed one makes another job, as a changed file of data does."""
+"""The identity of a user's equation: a changed one makes another job, as a changed file of data does."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def own_code(equation: Callable[..., Any]) -> str | None:
             code = equation.__code__
             return text_sha256(repr((code.co_code, code.co_names, code.co_consts)))
     file = Path(name)
-    others = {path for path in file.parent.glob("*.py") if path.name != "paper.py"} if rest else set()
-    return text_sha256("".join(_plain(path.read_text(encoding="utf-8")) for path in sorted({file, *others})))
+    files = {path for path in file.parent.glob("*.py") if path.name != "paper.py"} if rest else set()
+    return text_sha256("".join(_plain(path.read_text(encoding="utf-8")) for path in sorted({file, *files})))
 
 
 def _plain(source: str) -> str:

@@ -69,7 +69,7 @@ def check_value(key: str, value: object, kind: object) -> None:
 
 
 def unmet(value: Any, kind: Any) -> str:
-    """What the annotation expects, if `value` does not fit it; else "".
+    """The range that the annotation expects, if `value` does not fit it, else "".
 
     Reads `Annotated[kind, Range]`, `Literal`, unions, `tuple[kind, ...]` and plain classes.
     """

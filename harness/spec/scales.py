@@ -113,7 +113,7 @@ UNNAMED = "model"  # stands for a name of the base model in an experiment declar
 
 
 def base_name(model: str, value: str, origin: str) -> str:
-    """What people call a base model: `model`, the paper's name for its own; of another, which a scale or the user took
-    instead, and of one without such a name, the last part of its folder or hub id."""
+    """The usual name of a base model: `model`, the paper's name for its own. Another one, which a scale or the user
+    took instead, and one without such a name, have the last part of the folder or hub id."""
     named = model != UNNAMED and origin not in (Origin.SCALE, Origin.USER)
     return model if named else value.rstrip("/").rpartition("/")[2] or model

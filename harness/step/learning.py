@@ -1,5 +1,5 @@
-"""What a training could learn from: the shares of responses without a reward, of groups with equal rewards, of
-truncated responses, and of responses that box different texts. Pure."""
+"""The responses that a training could learn from: the shares of responses without a reward, of groups with equal
+rewards, of truncated responses, and of responses that box different texts. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Points = Sequence[tuple[int, float]]
 NOTHING = "trained nothing: every weight equals the base model's, so it does not count for its arm"
 EQUAL, TRUNCATED, UNEQUAL_BOXES = "train/zero_variance_groups", "train/truncated_fraction", "train/unequal_boxes"
 UNSCORED = "train/unscored_fraction"
-# of saved responses 1 to 8 % box different texts
+# 1 to 8 % of saved responses box different texts
 LIMITS = {UNSCORED: 0.30, EQUAL: 0.95, TRUNCATED: 0.30, UNEQUAL_BOXES: 0.20}
 """Metric -> the mean over the steps from which on a run must not be read without a warning."""
 

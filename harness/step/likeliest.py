@@ -1,4 +1,4 @@
-"""What an objective sees beyond the sampled tokens: the policy's likeliest tokens, with gradient."""
+"""The tokens that an objective sees beyond the sampled ones: the policy's likeliest tokens, with gradient."""
 
 from __future__ import annotations
 

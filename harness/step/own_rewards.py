@@ -37,7 +37,7 @@ from harness.step.time_limit import TimeIsUp, within
 
 Reward = Callable[[str, str], float | None]
 EXAMPLE = "\n\ndef short(response, answer):\n    return 1.0\n\nshort.range = (0.0, 1.0)"
-LIMIT_S = 10.0  # of one response, where the function has no `limit_s`
+LIMIT_S = 10.0  # seconds per response, where the function has no `limit_s`
 HERE = "python"  # stands for the module of a function that only this process has
 
 PROBES: tuple[tuple[str, str], ...] = (
@@ -168,7 +168,7 @@ def _number(given: object) -> float | None:
     """A real number of any library as a float: Python's, numpy's, a fraction, an array or tensor of one element without
     axes; None for anything else, truth values among them."""
     if hasattr(given, "item") and getattr(given, "shape", None) == ():
-        given = given.item()  # of numpy, torch or jax
+        given = given.item()  # a scalar of numpy, torch or jax
     if isinstance(given, bool) or not isinstance(given, (Real, Decimal)):
         return None
     return float(given)
@@ -177,13 +177,13 @@ def _number(given: object) -> float | None:
 def check(name: str) -> None:
     """Raise UsageError unless the reward has the right form and returns finite numbers in its range for `PROBES`, the
     same ones when called again in another order."""
-    own = label(name)
+    reward = label(name)
     first = [_probed(name, *probe) for probe in PROBES]
     again = [_probed(name, *probe) for probe in reversed(PROBES)][::-1]
     for probe, before, after in zip(PROBES, first, again, strict=True):
         if before != after:
             raise UsageError(
-                f"rewards={own}: expected the same number for the same response, got {before!r} and then {after!r} "
+                f"rewards={reward}: expected the same number for the same response, got {before!r} and then {after!r} "
                 f"for {_shown(probe[0])}"
             )
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from harness.spec.method import MethodOutput
 
 SPREAD_METRICS = ("train/token_gini", "train/token_effective_share", "train/token_top_share")
-TOP = 0.01  # of the tokens
+TOP = 0.01  # this share of the tokens
 
 
 def gini(sizes: Tensor) -> float:

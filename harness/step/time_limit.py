@@ -41,7 +41,7 @@ def time_limit(seconds: float) -> Iterator[None]:
         armed = False
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-        if left:  # of whoever had the timer
+        if left:  # the time that is left to whoever had the timer
             signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - started), 1e-3), every)
 
 
@@ -54,8 +54,8 @@ def within(seconds: float, function: Callable[..., T], *arguments: Any) -> T:
         TimeIsUp: it took longer.
     """
     if threading.current_thread() is not threading.main_thread():
-        found, result = _helper().submit(_in_main_thread, seconds, function, *arguments).result()
-        if not found:
+        ended, result = _helper().submit(_in_main_thread, seconds, function, *arguments).result()
+        if not ended:
             raise TimeIsUp
         return result  # type: ignore[no-any-return]
     with time_limit(seconds):

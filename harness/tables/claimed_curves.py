@@ -53,8 +53,8 @@ def _points(curves: Mapping[str, Points], name: str, less: str) -> Points:
     """The curve minus another, at their common steps."""
     if not less:
         return curves.get(name, ())
-    other = dict(curves.get(less, ()))
-    return [(step, value - other[step]) for step, value in curves.get(name, ()) if step in other]
+    subtracted = dict(curves.get(less, ()))
+    return [(step, value - subtracted[step]) for step, value in curves.get(name, ()) if step in subtracted]
 
 
 def _title(curve: Curve) -> str:

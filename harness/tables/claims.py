@@ -34,7 +34,7 @@ class ClaimEvidence:
     """
 
     model: str
-    overrides: str  # of the compared arms, beyond their scale
+    overrides: str  # those of the compared arms, beyond their scale
     line: Line
     p_margin: float | None = None
 
@@ -66,15 +66,17 @@ def check_claims(paper: Reproduction, measured: Sequence[Measured], scale: str) 
     A claim is about the arms as declared: of several sets of overrides, the one with the fewest counts, the same for
     both arms.
     """
-    here = [m for m in measured if m.scale == scale]
-    compared = [_compared(paper, claim, here, scale) for claim in paper.claims]
+    of_scale = [m for m in measured if m.scale == scale]
+    compared = [_compared(paper, claim, of_scale, scale) for claim in paper.claims]
     lines = [e.line for f in compared for e in f.evidence]
     declared = sum(_declared(paper, claim, scale) for claim in paper.claims)
     size = max(declared, len(lines))
     family = f"the claims of {paper.key} at {scale} scale, {size} comparisons"
     after = corrected(lines, family, size)
-    own = [_p_of_margin(claim, e.line) for claim, f in zip(paper.claims, compared, strict=True) for e in f.evidence]
-    pairs = iter(zip(after, holm(own, family=size), strict=True))
+    p_values = [
+        _p_of_margin(claim, e.line) for claim, f in zip(paper.claims, compared, strict=True) for e in f.evidence
+    ]
+    pairs = iter(zip(after, holm(p_values, family=size), strict=True))
     checked = []
     for claim, f in zip(paper.claims, compared, strict=True):
         evidence = []
@@ -94,9 +96,9 @@ def claims_in_words(checked: Sequence[Checked], scale: str) -> tuple[str, ...]:
         return ()
     counts: Counter[str] = Counter(c.outcome for c in checked)
     holds, every = counts.pop("holds", 0), len(checked)
-    others = ", ".join(f"{outcome}: {counts[outcome]}" for outcome in get_args(ClaimOutcome) if counts[outcome])
+    other_outcomes = ", ".join(f"{outcome}: {counts[outcome]}" for outcome in get_args(ClaimOutcome) if counts[outcome])
     claims = f"{holds} of {every} claim{'s' * (every != 1)} hold{'s' * (holds == 1)}"
-    return (f"At {scale} scale {claims}{f' ({others})' if others else ''}.",)
+    return (f"At {scale} scale {claims}{f' ({other_outcomes})' if other_outcomes else ''}.",)
 
 
 def claims_grid(paper: Reproduction, measured: Sequence[Measured], scales: Sequence[str]) -> Grid | None:
@@ -104,7 +106,7 @@ def claims_grid(paper: Reproduction, measured: Sequence[Measured], scales: Seque
     if not paper.claims or not scales:
         return None
     outcomes = [[c.outcome for c in check_claims(paper, measured, scale)] for scale in scales]
-    rows = tuple((c.text, c.where, *of) for c, *of in zip(paper.claims, *outcomes, strict=True))
+    rows = tuple((c.text, c.where, *cells) for c, *cells in zip(paper.claims, *outcomes, strict=True))
     note = f"`rlvr report paper={paper.key}` shows the comparisons behind each outcome."
     return Grid(f"{paper.key}: claims", ("claim", "where", *(f"{s} scale" for s in scales)), rows, (note,))
 
@@ -234,8 +236,8 @@ def _declared(paper: Reproduction, claim: Claim, scale: str) -> int:
     arms = {(a.model, a.key): a for a in paper.arms}
     count = 0
     for model in models:
-        own = SCALES[scale].protocol or arms[model, claim.arm].protocol or paper.protocol
-        protocol = protocols.get(own)
+        protocol_name = SCALES[scale].protocol or arms[model, claim.arm].protocol or paper.protocol
+        protocol = protocols.get(protocol_name)
         names = [
             n for n in protocol.benchmarks.value if not claim.benchmarks or scale != "paper" or n in claim.benchmarks
         ]

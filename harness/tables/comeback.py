@@ -25,7 +25,7 @@ UNCOUNTED = "token counts need the model's tokenizer: `rlvr analyze` counts toke
 
 @dataclass(frozen=True)
 class Values:
-    """What a published cell is the mean of: [S, P] for each of its benchmarks, or the reason why there is nothing.
+    """The values whose mean a published cell is: [S, P] for each of its benchmarks, or the reason why there is nothing.
 
     A cell over all responses together (`ALL`) has one table with the problems of all benchmarks, each counted once.
     """
@@ -163,12 +163,12 @@ def published_margin(paper: Reproduction, claim: Claim, a: Measured, metric: str
     if a.scale != "paper" or claim.direction not in ("higher", "lower"):
         return None
     gains = [
-        _value(cell) - _value(other)
+        _value(cell) - _value(reference)
         for cell in cells(paper.key)
-        for other in cells(paper.key)
+        for reference in cells(paper.key)
         if (cell.model, cell.arm) == (a.model, claim.arm)
-        and (other.model, other.arm) == (claim.than_model or a.model, claim.than)
-        and (cell.table, cell.benchmark, cell.metric) == (other.table, other.benchmark, other.metric)
+        and (reference.model, reference.arm) == (claim.than_model or a.model, claim.than)
+        and (cell.table, cell.benchmark, cell.metric) == (reference.table, reference.benchmark, reference.metric)
         and _of_metric(cell.metric)[0] == metric
         and (not claim.benchmarks or cell.benchmark in claim.benchmarks)
     ]
@@ -182,7 +182,7 @@ def cell_margin(paper: Reproduction, cell: Published) -> tuple[float, str] | Non
     The gain is that of the first claim that the cell's arm beats another arm in the same table; else its gain over the
     untrained base model; for the base model, the gain of the table's first other arm over it. None if there is none.
     """
-    others = {
+    siblings = {
         (c.model, c.arm): c
         for c in cells(paper.key)
         if (c.table, c.benchmark, c.metric) == (cell.table, cell.benchmark, cell.metric)
@@ -194,12 +194,12 @@ def cell_margin(paper: Reproduction, cell: Published) -> tuple[float, str] | Non
     ]
     pairs.append(((cell.model, cell.arm), (cell.model, "base")))
     if cell.arm == "base":
-        pairs += [(other, (cell.model, "base")) for other in others if other[0] == cell.model]
-    for one, other in pairs:
-        if one in others and other in others and one != other:
-            gain = abs(_value(others[one]) - _value(others[other]))
+        pairs += [(second, (cell.model, "base")) for second in siblings if second[0] == cell.model]
+    for first, second in pairs:
+        if first in siblings and second in siblings and first != second:
+            gain = abs(_value(siblings[first]) - _value(siblings[second]))
             if gain > 0:
-                return gain / 2, f"{one[1]} − {other[1]}"
+                return gain / 2, f"{first[1]} − {second[1]}"
     return None
 
 

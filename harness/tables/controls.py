@@ -75,16 +75,16 @@ def controls_of(measured: Sequence[Measured]) -> Iterator[Triple]:
 
 def sentence(line: Line, control: str) -> str:
     """ "the gain exceeds that of random reward by 4.5 points", or the wording for the other verdicts."""
-    of = CONTROLS[split_key(control)[1] or ""].title
+    title = CONTROLS[split_key(control)[1] or ""].title
     if line.difference is None:
         return f"{NONE} ({line.why})"
     word = {"higher": "exceeds", "lower": "falls short of"}.get(line.plain_verdict.removeprefix("checkpoint "))
     if word is None:
-        return f"not resolved from {of}"
-    said = f"the gain {word} that of {of} by {number_text(abs(line.difference), 100)} points"
+        return f"not resolved from {title}"
+    gain_sentence = f"the gain {word} that of {title} by {number_text(abs(line.difference), 100)} points"
     if line.undone_by:
-        said += ", for trainings that do not collapse"
-    return said if line.seeds_covered else f"{said}, of these checkpoints"
+        gain_sentence += ", for trainings that do not collapse"
+    return gain_sentence if line.seeds_covered else f"{gain_sentence}, of these checkpoints"
 
 
 def _gains(m: Measured, base: Measured | None) -> dict[str, str]:

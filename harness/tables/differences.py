@@ -46,10 +46,11 @@ def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid |
         same = alike(a, b)
         families.append([] if same else lines)
         rows += [(name, a.base, a.scale, line.benchmark, *_cells(line, same), diverged) for line in lines]
+        sides = {"a": a, "b": b}
         collapsed += [
-            f"{(a if side == 'a' else b).label((a if side == 'a' else b).arm, common)} on {line.benchmark}: {of.text()}"
+            f"{sides[side].label(sides[side].arm, common)} on {line.benchmark}: {fall.text()}"
             for line in lines
-            for side, of in line.collapsed.items()
+            for side, fall in line.collapsed.items()
         ]
     if not rows:
         return None
@@ -84,10 +85,10 @@ def difference_plot(paper: Reproduction, measured: Sequence[Measured], scale: st
     have; None without one."""
     import pandas as pd
 
-    here = [m for m in measured if m.scale == scale]
-    common, several = common_overrides(here), len({m.model for m in here}) > 1
+    of_scale = [m for m in measured if m.scale == scale]
+    common, several = common_overrides(of_scale), len({m.model for m in of_scale}) > 1
     rows = []
-    for a, b in contrasts(paper, here):
+    for a, b in contrasts(paper, of_scale):
         shared = [name for name in a.verdicts if name in b.verdicts]
         line = compare_average(a.run, b.run, shared, "avg", ks=(), margin=None) if shared else None
         if line is None or line.difference is None or line.low is None or line.high is None:

@@ -46,13 +46,13 @@ class _Column:
 def _columns(arms: Sequence[Measured], metric: str) -> list[_Column]:
     columns = []
     for benchmark in dict.fromkeys(name for m in arms for name in m.scores):
-        found = [
+        scores_by_arm = [
             {s.k or 0: s for s in m.scores.get(benchmark, {}).values() if s.metric == metric and s.name != "pass@1"}
             for m in arms
         ]
-        if any(found):
-            largest = max(k for scores in found for k in scores)
-            columns.append(_Column(benchmark, tuple(scores.get(largest) for scores in found)))
+        if any(scores_by_arm):
+            largest = max(k for scores in scores_by_arm for k in scores)
+            columns.append(_Column(benchmark, tuple(scores.get(largest) for scores in scores_by_arm)))
     return columns
 
 
@@ -117,11 +117,11 @@ def resolved_best(arms: Sequence[Measured], columns: Sequence[_Column]) -> tuple
         if len(values) < 2:
             continue
         top = max(values)[1]
-        for _, other in values:
-            if other != top:
+        for _, other_row in values:
+            if other_row != top:
                 compared = compare_runs(
                     arms[top].run,
-                    arms[other].run,
+                    arms[other_row].run,
                     metrics=(column.name.partition("@")[0],),
                     ks=None if column.k is None else [column.k],
                     benchmarks=[column.benchmark],
@@ -129,10 +129,10 @@ def resolved_best(arms: Sequence[Measured], columns: Sequence[_Column]) -> tuple
                 )
                 lines += [(column.benchmark, top, line) for line in compared.lines]
     after = corrected([line for *_, line in lines], "all pairs of rows and benchmarks", size)
-    found: dict[tuple[str, int], list[str]] = {}
+    verdicts: dict[tuple[str, int], list[str]] = {}
     for (benchmark, top, _), line in zip(lines, after, strict=True):
-        found.setdefault((benchmark, top), []).append(line.plain_verdict)
-    return {benchmark: top for (benchmark, top), words in found.items() if set(words) == {"higher"}}, size
+        verdicts.setdefault((benchmark, top), []).append(line.plain_verdict)
+    return {benchmark: top for (benchmark, top), words in verdicts.items() if set(words) == {"higher"}}, size
 
 
 def _cell(score: Score | None, *, bold: bool) -> str:

@@ -69,15 +69,15 @@ def _why_missing(m: Measured | None, score: Score | None) -> str | None:
 
 
 def _of_cell(cell: Published) -> dict[str, Any]:
-    own = {key: getattr(cell, key) for key in ("table", "model", "arm", "row", "column", "metric")}
-    return {**own, "published": cell.value, "published_unit": cell.unit}
+    columns = {key: getattr(cell, key) for key in ("table", "model", "arm", "row", "column", "metric")}
+    return {**columns, "published": cell.value, "published_unit": cell.unit}
 
 
 def _of_run(m: Measured, benchmark: str) -> dict[str, Any]:
-    own = {"model": m.base} | {key: getattr(m, key) for key in ("arm", "scale", "backend", "overrides", "digest")}
+    columns = {"model": m.base} | {key: getattr(m, key) for key in ("arm", "scale", "backend", "overrides", "digest")}
     replaced = m.origins.get("scale", 0) + m.origins.get("user", 0)
     counts = {"n": m.n.get(benchmark), "seeds": len(m.seeds)}
-    return {**own, **counts, "assumed_values": m.origins.get("assumed", 0), "replaced_values": replaced}
+    return {**columns, **counts, "assumed_values": m.origins.get("assumed", 0), "replaced_values": replaced}
 
 
 def _of_score(score: Score) -> dict[str, Any]:

@@ -42,7 +42,7 @@ class Measured:
     title: str
     scale: str
     backend: str
-    overrides: str  # of the command line, key=value
+    overrides: str  # from the command line, key=value
     digest: str
     seeds: tuple[int, ...]
     commits: tuple[str, ...]
@@ -57,8 +57,8 @@ class Measured:
     nothing: tuple[int, ...] = ()  # seeds whose weights did not move; they are not in the scores
     curves: Mapping[int, Mapping[str, Points]] = field(default_factory=dict)  # seed -> metric -> (step, value)
     twice: tuple[int, ...] = ()  # seeds of which an older run is there too, which is not in it
-    others: int = 0  # runs of other versions of this arm, which are not in it
-    others_differ: tuple[str, ...] = ()  # the values in which they do, or which one side has no record of
+    left_out: int = 0  # runs of other versions of this arm, which are not in it
+    differing_values: tuple[str, ...] = ()  # the values in which they do, or which one side has no record of
 
     @property
     def base(self) -> str:
@@ -68,11 +68,11 @@ class Measured:
     def label(self, name: str, common: Collection[str] = ()) -> str:
         """`name` with what distinguishes this arm from others of that name: backend and overrides, without common
         ones."""
-        own = [o for o in self.replaced if o not in common]
+        distinguishing = [o for o in self.replaced if o not in common]
         parts = [
             name,
             backend(self.backend).label if self.backend in BACKENDS else f"({self.backend})",
-            f"[{' '.join(own)}]" if own else "",
+            f"[{' '.join(distinguishing)}]" if distinguishing else "",
         ]
         return " ".join(p for p in parts if p)
 
@@ -173,14 +173,14 @@ def in_all_arms(common: Sequence[str]) -> str:
 
 
 def gather(paper: str, runs: Iterable[Run]) -> list[Measured]:
-    """The finished arms of a paper, in the paper's order. Of two versions of an arm (other values or code of its
-    declaration) that of the declaration as it stands, else the newest.
+    """The finished arms of a paper, in the paper's order. If an arm has two versions (other values or code of its
+    declaration), the version of the declaration as it stands counts, else the newest.
 
     Args:
         runs: of this paper and of others, in any order.
     """
     of_paper = [run for run in runs if run.record.get("kind") == "arm" and run.paper == paper and run.is_finished]
-    same: dict[tuple[str, ...], Seeds] = {}  # of equal values: on several machines, in other words
+    same: dict[tuple[str, ...], Seeds] = {}  # runs of equal values: on several machines, in other words
     for run in sorted(of_paper, key=lambda run: (run.finished or "", run.digest, run.seed), reverse=True):
         key = (run.scale, run.backend, run.model, run.arm, run.digest)
         same.setdefault(key, {}).setdefault(run.seed, []).append(run)
@@ -192,12 +192,14 @@ def gather(paper: str, runs: Iterable[Run]) -> list[Measured]:
     before = {**BEFORE, **declared.before}
     for versions in (_joined(versions, before) for versions in groups.values()):
         digest = _version(versions)
-        others = sum(len(seeds) for other, seeds in versions.items() if other != digest)
+        left_out = sum(len(seeds) for other_digest, seeds in versions.items() if other_digest != digest)
         differ = _differing_values(versions, digest)
         chosen = dict(sorted(versions[digest].items()))
-        twice = tuple(seed for seed, own in chosen.items() if len({(run.by, run.finished) for run in own}) > 1)
+        twice = tuple(
+            seed for seed, runs_of_seed in chosen.items() if len({(run.by, run.finished) for run in runs_of_seed}) > 1
+        )
         of_version = _measured(digest, {seed: newest for seed, (newest, *_) in chosen.items()})
-        measured.append(replace(of_version, twice=twice, others=others, others_differ=differ))
+        measured.append(replace(of_version, twice=twice, left_out=left_out, differing_values=differ))
     order = [(a.model, a.key) for a in declared.arms]
     rank = {key: i for i, key in enumerate(order)}
     return sorted(measured, key=lambda m: (m.scale, rank.get((m.model, m.arm), len(rank)), m.backend, m.overrides))
@@ -215,9 +217,9 @@ def _joined(versions: Mapping[str, Seeds], before: Mapping[str, Any]) -> dict[st
         run = _first(seeds)
         values = {**before, **{key: sourced["value"] for key, sourced in run.settings.items()}}
         of_run = [values, run.record.get("own_files") or {}, digest.partition("-")[2]]
-        _, there = joined.setdefault(json.dumps(of_run, sort_keys=True), (digest, {}))
-        for seed, own in seeds.items():
-            there.setdefault(seed, []).extend(own)
+        _, runs_by_seed = joined.setdefault(json.dumps(of_run, sort_keys=True), (digest, {}))
+        for seed, runs_of_seed in seeds.items():
+            runs_by_seed.setdefault(seed, []).extend(runs_of_seed)
     return dict(joined.values())
 
 
@@ -238,9 +240,10 @@ def _version(versions: Mapping[str, Seeds]) -> str:
         return newest
     declared = {job.digest for job in jobs}
     of_version = {
-        digest: {run.record["digest"] for own in seeds.values() for run in own} for digest, seeds in versions.items()
+        digest: {run.record["digest"] for runs_of_seed in seeds.values() for run in runs_of_seed}
+        for digest, seeds in versions.items()
     }
-    return next((digest for digest, found in of_version.items() if found & declared), newest)
+    return next((digest for digest, digests in of_version.items() if digests & declared), newest)
 
 
 def _differing_values(versions: Mapping[str, Seeds], shown: str) -> tuple[str, ...]:
@@ -249,10 +252,16 @@ def _differing_values(versions: Mapping[str, Seeds], shown: str) -> tuple[str, .
         digest: {key: sourced["value"] for key, sourced in _first(seeds).settings.items()}
         for digest, seeds in versions.items()
     }
-    own, missing = values[shown], object()
-    keys = {key for other in values.values() for key in own.keys() | other.keys()}
+    shown_values, missing = values[shown], object()
+    keys = {key for version_values in values.values() for key in shown_values.keys() | version_values.keys()}
     return tuple(
-        sorted(key for key in keys if any(of.get(key, missing) != own.get(key, missing) for of in values.values()))
+        sorted(
+            key
+            for key in keys
+            if any(
+                version_values.get(key, missing) != shown_values.get(key, missing) for version_values in values.values()
+            )
+        )
     )
 
 
@@ -264,9 +273,9 @@ def other_versions(measured: Iterable[Measured]) -> list[str]:
         if m.twice:
             seeds = f"seed{'s' * (len(m.twice) > 1)} {', '.join(map(str, m.twice))}"
             lines.append(f"{name}: several runs of {seeds} exist. The newest counts.")
-        if m.others:
-            runs = "one run is" if m.others == 1 else f"{m.others} runs are"
-            differ = f" (changed or new: {', '.join(m.others_differ)})" if m.others_differ else ""
+        if m.left_out:
+            runs = "one run is" if m.left_out == 1 else f"{m.left_out} runs are"
+            differ = f" (changed or new: {', '.join(m.differing_values)})" if m.differing_values else ""
             lines.append(f"{name}: {runs} left out, because values or code of the declaration differ{differ}.")
         if m.own_code.items() - _own_code_now(m).items():
             lines.append(f"{name}: its equation has changed since these runs. rlvr run trains the present one.")

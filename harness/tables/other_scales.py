@@ -48,11 +48,11 @@ def _name(m: Measured, common: tuple[str, ...]) -> str:
 
 
 def _wanted(key: str, keys: Iterable[str]) -> bool:
-    """Of pass@k, maj@k and unsolvable@k only the largest k is shown; the CSV has all."""
+    """Only the largest k of pass@k, maj@k and unsolvable@k is shown. The CSV has all."""
     metric, _, k = key.partition("_at_")
     if metric not in ("pass", "maj", "unsolvable"):
         return True
-    return int(k) == max(int(other.partition("_at_")[2]) for other in keys if other.startswith(f"{metric}_at_"))
+    return int(k) == max(int(sibling.partition("_at_")[2]) for sibling in keys if sibling.startswith(f"{metric}_at_"))
 
 
 def _covers(arms: list[Measured], benchmark: str) -> str:

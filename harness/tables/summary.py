@@ -58,10 +58,10 @@ class Summary:
     scale: str
     label: str
     benchmark: str | None
-    others: tuple[str, ...]  # benchmarks measured as well
+    more_benchmarks: tuple[str, ...]  # measured as well
     arms: tuple[ArmResult, ...]
     differences: tuple[ArmDifference, ...]
-    folders: tuple[Path, ...]  # of the runs
+    folders: tuple[Path, ...]  # one per run
     alike: tuple[tuple[str, str], ...] = ()  # trained arms of one base model that gave the same samples in every seed
 
 
@@ -79,15 +79,15 @@ def summarise(paper: Reproduction, runs: Sequence[Run]) -> Summary:
     stated = runs[0].settings["protocol.benchmarks"]["value"]
     measured = next((list(run.tables) for run in methods.values() if run is not None), [])
     names = sorted(measured, key=lambda name: list(stated).index(name))  # the protocol's order
-    common = [name for name in names if all(name in own for own in shared)]
+    common = [name for name in names if all(name in names_of_run for names_of_run in shared)]
     benchmark = common[0] if common else None
     arms = tuple(
         ArmResult(
             model if several[members[0].base] > 1 else members[0].base,
             arm,
             len(members),
-            score(own.tables[benchmark], ks=(), metrics=("avg",))[0]
-            if (own := methods[model, arm]) and benchmark
+            score(method.tables[benchmark], ks=(), metrics=("avg",))[0]
+            if (method := methods[model, arm]) and benchmark
             else None,
             sum(run.diverged is not None for run in members),
             sum(run.trained_nothing for run in members),
@@ -151,13 +151,13 @@ def _needed(a: MeasuredRun, b: MeasuredRun, benchmark: str, line: Line) -> int |
     first, second, fallback = a.tables[benchmark], b.tables[benchmark], default_spread(benchmark)
     try:
         spreads = [
-            measured_spread(one, a.name, fallback=fallback, other=other)
-            for one, other in ((first, second), (second, first))
+            measured_spread(first_arm, a.name, fallback=fallback, second=second_arm)
+            for first_arm, second_arm in ((first, second), (second, first))
         ]
         spread = max(spreads, key=lambda s: s.seed_sd.value)
-        found = seeds_needed(
+        needed = seeds_needed(
             abs(line.difference), spread, target_power=0.8, problems=line.problems, samples=line.samples_a
         )
     except ValueError:  # too few problems or samples to measure a spread
         return None
-    return found if found is None or found > min(line.seeds_a, line.seeds_b) else None
+    return needed if needed is None or needed > min(line.seeds_a, line.seeds_b) else None

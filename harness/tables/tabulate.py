@@ -76,14 +76,14 @@ def contributions(measured: Sequence[Measured]) -> list[str]:
     runs = [(m, run) for m in measured for run in m.runs.values() if run.by]
     lines = []
     for by in dict.fromkeys(run.by for _, run in runs):
-        theirs = [(m, run) for m, run in runs if run.by == by]
+        contributed = [(m, run) for m, run in runs if run.by == by]
         seeds: dict[tuple[str, str], list[int]] = {}
-        for m, run in theirs:
+        for m, run in contributed:
             part = m.trained and len(m.runs) > sum(run.by == by for run in m.runs.values())
             seeds.setdefault((f"{m.base}/{m.arm}", f" at {m.scale} scale"), []).extend([run.seed] * part)
-        arms = [f"{arm}{_seeds(of)}{where}" for (arm, where), of in seeds.items()]
-        machines = dict.fromkeys(run.machine for _, run in theirs)
-        days = sorted(run.finished[:10] for _, run in theirs if run.finished)
+        arms = [f"{arm}{_seeds(seeds_of_arm)}{where}" for (arm, where), seeds_of_arm in seeds.items()]
+        machines = dict.fromkeys(run.machine for _, run in contributed)
+        days = sorted(run.finished[:10] for _, run in contributed if run.finished)
         when = " to ".join(dict.fromkeys((days[0], days[-1]))) if days else "an unknown day"
         lines.append(
             f"Measured by {markdown_text(by)} on {markdown_text(' and '.join(machines))}, {when}: {', '.join(arms)}."
@@ -103,8 +103,8 @@ def report(paper: str, runs: Sequence[Run]) -> PaperTables:
     elsewhere = elsewhere_grid(reproduction)
     grids = [*published_grids(paper, measured), *([elsewhere] if elsewhere else []), *scale_grids(paper, measured)]
     scales = list(dict.fromkeys(m.scale for m in measured))
-    found = claims_grid(reproduction, measured, scales), difference_grid(reproduction, measured)
-    compared = [grid for grid in (*found, control_grid(paper, measured)) if grid]
+    claims_and_contrasts = claims_grid(reproduction, measured, scales), difference_grid(reproduction, measured)
+    compared = [grid for grid in (*claims_and_contrasts, control_grid(paper, measured)) if grid]
     origin = "" if reproduction.arxiv is None else f"arXiv {reproduction.arxiv}. "
     shown = "paper" if "paper" in scales or not scales else scales[0]
     picture = difference_plot(reproduction, measured, shown)
@@ -147,11 +147,11 @@ def report(paper: str, runs: Sequence[Run]) -> PaperTables:
 def _answer(
     paper: Reproduction, measured: Sequence[Measured], scales: Sequence[str], rows: Sequence[dict[str, Any]]
 ) -> str:
-    """What was measured, how many printed numbers came back, and how many claims hold."""
-    said = [] if "paper" in scales else ["Nothing is measured at the paper's own scale here."]
+    """The answer of the tables: what was measured, how many printed numbers came back, and how many claims hold."""
+    sentences = [] if "paper" in scales else ["Nothing is measured at the paper's own scale here."]
     if answers := Counter(row["comes_back"] for row in rows if row["comes_back"]):
         counts = ", ".join(f"{answer}: {n}" for answer, n in answers.items())
-        said.append(f"Printed numbers that are measured at paper scale: {answers.total()} ({counts}).")
+        sentences.append(f"Printed numbers that are measured at paper scale: {answers.total()} ({counts}).")
     for scale in scales:
-        said += claims_in_words(check_claims(paper, measured, scale), scale)
-    return " ".join(said) or f"Measured at {' and '.join(scales)} scale"
+        sentences += claims_in_words(check_claims(paper, measured, scale), scale)
+    return " ".join(sentences) or f"Measured at {' and '.join(scales)} scale"

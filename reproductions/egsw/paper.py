@@ -106,11 +106,11 @@ def sweep(experiment: Experiment, model: str) -> tuple[Arm, ...]:
     """The search of section 5: raw entropy with alpha 0.15 to 0.50, P from 1 to 2, then both readings at a higher
     temperature. The paper gives the ends of the ranges; the points between them are ours."""
     ends = "section 5: an end of the range that was searched"
-    one = assumed(1.0, "section 5 searches raw entropy's coefficient first, and does not say at which P")
+    first_p = assumed(1.0, "section 5 searches raw entropy's coefficient first, and does not say at which P")
     points = {
-        "egsw_raw_0.15": ("raw", paper(0.15, ends), one),
-        "egsw_raw_0.30": ("raw", assumed(0.30, "between the ends that section 5 names"), one),
-        "egsw_raw_0.50": ("raw", paper(0.50, ends), one),
+        "egsw_raw_0.15": ("raw", paper(0.15, ends), first_p),
+        "egsw_raw_0.30": ("raw", assumed(0.30, "between the ends that section 5 names"), first_p),
+        "egsw_raw_0.50": ("raw", paper(0.50, ends), first_p),
         "egsw_raw_0.30_p1.5": ("raw", assumed(0.30, "as above"), assumed(1.5, "between the ends that section 5 names")),
         "egsw_raw_0.30_p2": ("raw", assumed(0.30, "as above"), paper(2.0, ends)),
         "egsw_normalised_0.30_p2": ("log_vocab", assumed(0.30, "as above"), paper(2.0, ends)),

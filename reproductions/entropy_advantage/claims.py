@@ -7,7 +7,7 @@ from typing import Any
 from harness.spec import Claim, Curve
 
 OURS, REGULARISED = "grpo_entropy_advantage", "grpo_entropy_regularisation"
-LATE, MIDDLE, EARLY = (0.8, 1.0), (0.4, 0.5), (0.0, 0.2)  # of 2,000 steps: middle is 800 to 1,000
+LATE, MIDDLE, EARLY = (0.8, 1.0), (0.4, 0.5), (0.0, 0.2)  # shares of the 2,000 steps: middle is 800 to 1,000
 ON_7B: dict[str, Any] = {"models": ("7b",)}  # section 6 is about Qwen2.5-Base
 LENGTH, ENTROPY = "train/response_length", "train/entropy"
 

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 GROUPS: tuple[Literal["top", "bottom"], ...] = ("top", "bottom")
-SHARE = 0.05  # of the tokens, those of highest and of lowest entropy, at least one
-KEEP = 0.5  # of a response; open in the paper
+SHARE = 0.05  # the share of tokens with the highest and with the lowest entropy, at least one token each
+KEEP = 0.5  # the share of a response that is kept. The paper leaves it open.
 PROBLEMS = 50
 
 
@@ -77,8 +77,8 @@ def chosen_responses(
 
 def random_other(generator: np.random.Generator, vocabulary: Sequence[int], token: int) -> int:
     """A random token of the vocabulary other than this one, uniformly."""
-    others = len(vocabulary) - (token in vocabulary)
-    chosen = vocabulary[int(generator.integers(others))]
+    choices = len(vocabulary) - (token in vocabulary)
+    chosen = vocabulary[int(generator.integers(choices))]
     return vocabulary[-1] if chosen == token else chosen
 
 

@@ -18,8 +18,8 @@ SCRIPT = (
     "run_only_top20_high_entropy_tokens_dapo_qwen3_14b.sh: "
 )
 RELEASED = "github.com/Shenzhi-Wang/Beyond-the-80-20-Rule-RLVR at 097092a, verl/workers/config/actor.py: "
-ROLLOUTS = 88  # of 16 updates: 1,408, near the 1,400 at which the paper's figure ends
-UPDATES = 16  # of a rollout
+ROLLOUTS = 88  # each has 16 updates: 1,408 in all, near the 1,400 at which the paper's figure ends
+UPDATES = 16  # per rollout
 
 DAPO = replace(
     dapo.METHOD,

@@ -123,7 +123,7 @@ IN_TABLES = ("grpo", "grpo_ppl", "grpo_position")
 # as the paper's window of 1,000 steps (figure 6(a)): it opens after a fifth of the training, for a tenth of it
 WINDOWS = {
     "tiny": {"position_advantage.first_step": 12, "position_advantage.steps": 6},
-    "small": {"position_advantage.first_step": 60 * UPDATES, "position_advantage.steps": 30 * UPDATES},  # of 300
+    "small": {"position_advantage.first_step": 60 * UPDATES, "position_advantage.steps": 30 * UPDATES},  # in 300 steps
 }
 SCALES = {key: WINDOWS for key in ("grpo_position", "grpo_position_as_printed")}
 

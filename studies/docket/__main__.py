@@ -31,8 +31,8 @@ def feed(rows: Sequence[Ruled]) -> dict[str, Any]:
 
 def entry(row: Ruled) -> dict[str, Any]:
     """One case of the feed. Probabilities have four digits."""
-    case, found = row.case, row.agreement
-    chance = found.worst.chance if found is not None and found.cases else None
+    case, agreement = row.case, row.agreement
+    chance = agreement.worst.chance if agreement is not None and agreement.cases else None
     return {
         "id": case.id,
         "link": case.link,
@@ -81,7 +81,7 @@ def _head(rows: Sequence[Ruled]) -> Iterator[str]:
         f"the two sides. In {len(caused)} cases, the thread names a cause |"
     )
     for number, (key, words) in enumerate(WHY.items()):
-        of = sum(row.why_undecided == key for row in by_answer[UNDECIDED])
+        count = sum(row.why_undecided == key for row in by_answer[UNDECIDED])
         name = f"cannot be decided: {len(by_answer[UNDECIDED])}" if number == 0 else ""
         yield f"| {name} | {of} | {words} |"
     named = ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common())

@@ -18,7 +18,7 @@ Kind = Literal["extraction", "prompt", "length", "decoding", "version", "selecti
 
 
 class Reply(BaseModel):
-    """What people of a side wrote by the issue form."""
+    """The reply of one side by the issue form."""
 
     model_config = ConfigDict(extra="forbid")
     date: str
@@ -90,23 +90,23 @@ class Ruled:
 
     @property
     def sentence(self) -> str:
-        """What could be posted in the thread."""
+        """The sentence that could be posted in the thread."""
         if self.agreement is None:
             return f"These numbers cannot decide it. {self.case.undecided}"
         return self.agreement.sentence
 
     @property
     def why_undecided(self) -> str:
-        """Of a case that cannot be decided: "no numbers", "unlike", "unknown samples" or "few samples"."""
+        """The reason of a case that cannot be decided: "no numbers", "unlike", "unknown samples" or "few samples"."""
         if self.agreement is None:
             return "unlike" if self.case.printed and self.case.measured else "no numbers"
         if self.agreement.refused:
             return "unlike"
-        return "unknown samples" if len({one.answer for one in self.agreement.cases}) > 1 else "few samples"
+        return "unknown samples" if len({case.answer for case in self.agreement.cases}) > 1 else "few samples"
 
     @property
     def overturn(self) -> str:
-        """What would change the ruling."""
+        """The facts that would change the ruling."""
         if self.case.overturn:
             return self.case.overturn
         needed = None if self.agreement is None else self.agreement.needed
@@ -137,6 +137,6 @@ def read(path: Path = CASES) -> list[Ruled]:
     """
     cases = [Case(**row) for row in tomllib.loads(path.read_text(encoding="utf-8"))["case"]]
     ids = [case.id for case in cases]
-    if twice := sorted({one for one in ids if ids.count(one) > 1}):
+    if twice := sorted({case_id for case_id in ids if ids.count(case_id) > 1}):
         raise ValueError(f"{path}: ids that are there twice: {', '.join(twice)}")
     return [Ruled(case) for case in cases]

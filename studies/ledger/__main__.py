@@ -55,7 +55,7 @@ def measure(corpus: Sequence[Series], cache: Path, grader: Grader) -> dict[str, 
     """Every table, by name."""
     rows: dict[str, list[object]] = defaultdict(list)
     evaluations, histories = [], []
-    found: dict[Series, Evidence | None] = {}
+    evidence_by_series: dict[Series, Evidence | None] = {}
     for series in corpus:
         files = series.repository.fetched(cache)
         about = series.repository
@@ -72,7 +72,7 @@ def measure(corpus: Sequence[Series], cache: Path, grader: Grader) -> dict[str, 
             if series.printed:
                 rows["rejected"] += rejected_rows(series, files, samples)
             evidence = Evidence.of_samples(samples)
-        found[series] = evidence
+        evidence_by_series[series] = evidence
         if evidence is None:
             continue
         several = several_samples(series, files, evidence, grader)
@@ -83,9 +83,9 @@ def measure(corpus: Sequence[Series], cache: Path, grader: Grader) -> dict[str, 
         if series.verdicts and "history" in series.verdicts:
             histories.append(history_rows(evidence))
         print(f"{about.name}: {series.recipe}, {series.benchmark}", flush=True)
-    for series, evidence in found.items():
+    for series, evidence in evidence_by_series.items():
         base = base_of(series, corpus)
-        base_evidence = None if base is None else found[base]
+        base_evidence = None if base is None else evidence_by_series[base]
         for text, where in series.printed:
             rows["claims"].append(claim_row(series, audit(Printed(text, where), evidence, base=base_evidence)))
     tables = {name: pd.DataFrame(of_table) for name, of_table in rows.items() if of_table}

@@ -75,10 +75,10 @@ class Files:
         Raises:
             ValueError: none does.
         """
-        found = [(name, match) for name in self.hashes if (match := re.fullmatch(pattern, name))]
-        if not found:
+        matches = [(name, match) for name in self.hashes if (match := re.fullmatch(pattern, name))]
+        if not matches:
             raise ValueError(f"no file matches {pattern}")
-        return found
+        return matches
 
     def content(self, path: str) -> bytes:
         """The content of a file."""
@@ -97,10 +97,10 @@ def _git(folder: Path, *arguments: str) -> bytes:
 
 
 def _has(git: Path, commit: str) -> bool:
-    found = subprocess.run(
+    result = subprocess.run(
         ["git", "--git-dir", str(git), "cat-file", "-e", f"{commit}^{{commit}}"], capture_output=True
     )
-    return found.returncode == 0
+    return result.returncode == 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,11 +142,12 @@ class Series:
 
     def matches(self, files: Files) -> list[tuple[str, str, int]]:
         """(path, seed, checkpoint) of each file."""
-        found = [(path, match.groupdict()) for path, match in files.matching(self.files)]
-        return [(path, groups.get("seed") or "", int(groups.get("checkpoint") or 0)) for path, groups in found]
+        paths = [(path, match.groupdict()) for path, match in files.matching(self.files)]
+        return [(path, groups.get("seed") or "", int(groups.get("checkpoint") or 0)) for path, groups in paths]
 
     def evidence(self, files: Files) -> Evidence | None:
-        """What curves or the authors' verdicts say; None where a score is printed and its curves have none."""
+        """The evidence of curves or of the authors' verdicts, or None where a score is printed and its curves have
+        none."""
         if self.curve:
             curves = {seed or path: read_curve(files.text(path), name=path) for path, seed, _ in self.matches(files)}
             if self.printed and not any(self.curve in curve for curve in curves.values()):
@@ -154,12 +155,12 @@ class Series:
             thinned = {seed: _means(curve, self.curve, self.window) for seed, curve in curves.items()}
             return curve_evidence(thinned, self.curve, problems=self.problems)
         if self.score:
-            found = [
+            scores = [
                 {"seed": seed or path, "checkpoint": step, "value": value}
                 for path, seed, step in self.matches(files)
                 if (value := reduce(lambda part, key: part.get(key, {}), self.score, _document(files.text(path)))) != {}
             ]
-            return Evidence.of_scores(pd.DataFrame(found), self.problems)
+            return Evidence.of_scores(pd.DataFrame(scores), self.problems)
         if self.table is not None:
             ((path, _, _),) = self.matches(files)
             return Evidence.of_scores(_chosen(files.content(path), **self.table), self.problems)
@@ -194,7 +195,7 @@ def verdict_rows(
     correct: str = "",
     rows: str = "",
     each: str = "",
-    of: str = "",
+    total: str = "",
     truncated: str = "",
     history: int = 0,
 ) -> pd.DataFrame:
@@ -204,7 +205,7 @@ def verdict_rows(
         text: JSON or JSON Lines; an object without `rows` is one of verdicts by problem.
         problem, correct: where a row has the problem's id and the verdict: one, a list, or a count of correct samples.
         rows: where the document has its rows. each: the list in a row whose elements have the verdicts.
-        of: where the row or the document has the number of samples, for a count.
+        total: where the row or the document has the number of samples, for a count.
         truncated: where a sample says that it ran into the token limit.
         history: instead: the document is an object of lists, the shares of correct samples of a problem over time;
             each is of so many samples. Times that a problem lacks are left out.
@@ -224,12 +225,12 @@ def verdict_rows(
     labels = []
     for row in reach(document, rows) if rows else document:
         for part in reach(row, each) if each else [row]:
-            found = reach(part, correct)
-            if of:
-                count = next(n for n in (reach(row, of), reach(document, of)) if n is not ABSENT)
-                found = [sample < found for sample in range(count)]
+            verdict = reach(part, correct)
+            if total:
+                count = next(n for n in (reach(row, total), reach(document, total)) if n is not ABSENT)
+                verdict = [sample < verdict for sample in range(count)]
             cut = float(reach(part, truncated)) if truncated else 0.0
-            each_found = found if isinstance(found, list) else [found]
+            each_found = verdict if isinstance(verdict, list) else [verdict]
             labels += [(str(reach(row, problem)), float(label), cut) for label in each_found]
     return pd.DataFrame(labels, columns=["problem_id", "label", "truncated"])
 

@@ -93,7 +93,7 @@ def _result(claim: dict[Any, Any], column: str, words: str) -> dict[str, Any]:
 
 
 def _covers(claim: dict[Any, Any]) -> str:
-    """What the interval is over, as results/ledger/README.md says."""
+    """The cover of the interval, as results/ledger/README.md says."""
     if claim["seeds"] < MIN_SEEDS:
         return "over problems"
     return f"over {claim['seeds']} training seeds, and over problems where verdicts are public"
@@ -117,11 +117,11 @@ def logbook(claims: pd.DataFrame, pages: Path) -> None:
     """Write the pages of a Trackio logbook, one a repository, and their index."""
     index = "# Printed scores, and what their files say\n\n## Pages\n\n| Page |\n| --- |\n"
     for name, commit in dict.fromkeys(zip(claims["repository"], claims["commit"], strict=True)):
-        of = claims[(claims["repository"] == name) & (claims["commit"] == commit)]
+        rows_of_commit = claims[(claims["repository"] == name) & (claims["commit"] == commit)]
         slug = re.sub(r"[^a-z0-9]+", "-", f"{name} {commit[:4]}".lower())
         index += f"| [{name}](#/{slug}) |\n"
         head = f"# {name}\n\nhttps://github.com/{name}/tree/{commit}\n"
-        write_text(pages / slug / "page.md", head + "".join(map(cell, of.to_dict("records"))))
+        write_text(pages / slug / "page.md", head + "".join(map(cell, rows_of_commit.to_dict("records"))))
     write_text(pages / "index.md", index)
 
 

@@ -34,7 +34,7 @@ def _plot(
     return Plot(name, title, "", "", numbers, render, (width, height))
 
 
-def _of(table: pd.DataFrame, repository: str) -> pd.DataFrame:
+def _rows_of(table: pd.DataFrame, repository: str) -> pd.DataFrame:
     return table[table["repository"].str.endswith(repository)]
 
 
@@ -51,7 +51,7 @@ def _dumbbells(axis: Any, names: list[str], left: pd.Series, right: pd.Series, w
 
 def _format(tables: Tables) -> Plot:
     """A base model and its trained model, by the authors' labels and by ours."""
-    rows = _of(tables["grades"], "maxent-grpo").set_index("recipe")
+    rows = _rows_of(tables["grades"], "maxent-grpo").set_index("recipe")
     models = {"base model": "Qwen2.5-1.5B-Instruct", "trained": "Qwen2.5-1.5B-Open-R1-GRPO-math-2k, 16:18"}
     numbers = rows.loc[list(models.values())].reset_index()
 
@@ -80,14 +80,16 @@ def _minerva(tables: Tables) -> Plot:
 
 def _largest(tables: Tables) -> Plot:
     """The checkpoints of the trainings with a printed score, their mean, and the largest of equal models."""
-    claims = _of(tables["claims"], "open-rs")[["repository", "recipe", "benchmark"]]
+    claims = _rows_of(tables["claims"], "open-rs")[["repository", "recipe", "benchmark"]]
     points, series = (tables[name].merge(claims) for name in ("evaluations", "series"))
 
     def draw(axis: Any) -> None:
         for row, color in zip(series.itertuples(), (BLUE, ORANGE), strict=True):
-            of = points[points["benchmark"] == row.benchmark]
+            curve = points[points["benchmark"] == row.benchmark]
             label = f"{row.benchmark}, {row.recipe}"
-            axis.plot(of["checkpoint"], of["percent"], "o-", color=color, markersize=3, linewidth=0.8, label=label)
+            axis.plot(
+                curve["checkpoint"], curve["percent"], "o-", color=color, markersize=3, linewidth=0.8, label=label
+            )
             axis.axhline(row.mean_of_checkpoints, color=color, linestyle=":", linewidth=1)
             axis.axhline(row.largest_of_equal, color=color, linestyle="--", linewidth=1)
         axis.set_xlabel("step (dotted: mean; dashed: largest expected of equal models)")
@@ -106,7 +108,11 @@ def _seeds(tables: Tables) -> Plot:
     """The last scores of the seeds of equal recipes."""
     last = _last(tables["evaluations"])
     last = last[~last["benchmark"].isin(NO_SEEDS)]
-    groups = {key: of["percent"] for key, of in last.groupby(["repository", "recipe", "benchmark"]) if len(of) >= 4}
+    groups = {
+        key: rows_of_recipe["percent"]
+        for key, rows_of_recipe in last.groupby(["repository", "recipe", "benchmark"])
+        if len(rows_of_recipe) >= 4
+    }
     spreads = sorted(groups, key=lambda key: groups[key].std())
     numbers = pd.concat(last[(last[["repository", "recipe", "benchmark"]] == list(key)).all(axis=1)] for key in spreads)
 
@@ -134,7 +140,7 @@ def _pairs(tables: Tables) -> Plot:
 
 
 def _readme(tables: Tables) -> Plot:
-    rows = _of(tables["claims"], "RLVR-Schedule").assign(printed=lambda r: r["printed"].astype(float))
+    rows = _rows_of(tables["claims"], "RLVR-Schedule").assign(printed=lambda r: r["printed"].astype(float))
 
     def draw(axis: Any) -> None:
         names = list(rows["recipe"] + ", " + rows["benchmark"])
@@ -166,9 +172,9 @@ def _baselines(tables: Tables) -> Plot:
     curves = tables["evaluations"].merge(claims[["repository", "recipe", "benchmark", "printed"]])
 
     def draw(axis: Any) -> None:
-        for color, (recipe, of) in zip(PALETTE, curves.groupby("recipe", sort=False), strict=False):
-            axis.plot(of["checkpoint"], of["percent"], color=color, linewidth=1, label=recipe)
-            axis.axhline(float(of["printed"].iloc[0]), color=color, linestyle="--", linewidth=1)
+        for color, (recipe, curve) in zip(PALETTE, curves.groupby("recipe", sort=False), strict=False):
+            axis.plot(curve["checkpoint"], curve["percent"], color=color, linewidth=1, label=recipe)
+            axis.axhline(float(curve["printed"].iloc[0]), color=color, linestyle="--", linewidth=1)
         axis.set_xlabel("step (dashed: printed)")
         axis.set_ylabel("percent of GSM8K")
         axis.set_ylim(45, 75)
@@ -178,11 +184,11 @@ def _baselines(tables: Tables) -> Plot:
 
 
 def _collapse(tables: Tables) -> Plot:
-    curves = _of(tables["evaluations"], "reasoning-from-scratch")
+    curves = _rows_of(tables["evaluations"], "reasoning-from-scratch")
 
     def draw(axis: Any) -> None:
-        for color, (recipe, of) in zip(PALETTE[1:], curves.groupby("recipe", sort=False), strict=False):
-            axis.plot(of["checkpoint"], of["percent"], "o-", color=color, markersize=3, linewidth=1, label=recipe)
+        for color, (recipe, curve) in zip(PALETTE[1:], curves.groupby("recipe", sort=False), strict=False):
+            axis.plot(curve["checkpoint"], curve["percent"], "o-", color=color, markersize=3, linewidth=1, label=recipe)
         axis.set_xlabel("step")
         axis.set_ylabel("percent of MATH-500")
         axis.legend(frameon=False, fontsize=7)
@@ -207,8 +213,8 @@ def _variance(tables: Tables) -> Plot:
 
 def _s_grpo(tables: Tables) -> Plot:
     """The mean of four benchmarks by checkpoint, by their verdicts and by ours."""
-    rows = _of(tables["evaluations"], "S-GRPO")
-    whole = rows.groupby("checkpoint").filter(lambda of: len(of) == 4)
+    rows = _rows_of(tables["evaluations"], "S-GRPO")
+    whole = rows.groupby("checkpoint").filter(lambda group: len(group) == 4)
     means = whole.groupby("checkpoint")[["percent", "ours"]].mean().reset_index()
 
     def draw(axis: Any) -> None:

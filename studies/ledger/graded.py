@@ -46,8 +46,8 @@ def graded_samples(series: Series, files: Files, cache: Path, grader: Grader) ->
         kept = cache / "grades" / f"{_key(files.hashes[path], series)}.parquet"
         if not kept.is_file():
             kept.parent.mkdir(parents=True, exist_ok=True)
-            found = _graded(read_rows(series, files, path), grader)
-            write_parquet(pa.Table.from_pandas(found, preserve_index=False), kept)
+            graded = _graded(read_rows(series, files, path), grader)
+            write_parquet(pa.Table.from_pandas(graded, preserve_index=False), kept)
         parts.append(pd.read_parquet(kept).assign(seed=seed, checkpoint=checkpoint, path=path))
     table = pd.concat(parts, ignore_index=True)
     cut = table["cause"] == GOLD_CUT
@@ -86,11 +86,11 @@ def several_samples(series: Series, files: Files, evidence: Evidence, grader: Gr
         grades = grader.grade_responses([(row.gold, row.response, None) for row in rows], "qwen")
         ours = pd.DataFrame(columns_of_responses(rows, grades, grader, "policy qwen"))
         scores += score(ours.assign(problem_id=[row.problem_id for row in rows]), ks=ks, metrics=("maj",))
-    return ", ".join(f"{found.name} {score_text(found)}" for found in scores)
+    return ", ".join(f"{metric.name} {score_text(metric)}" for metric in scores)
 
 
 def _key(content: str, series: Series) -> str:
-    """Of a graded file: its content, how it is read, and the code that reads and grades it."""
+    """The key of a graded file: its content, how it is read, and the code that reads and grades it."""
     code_of = (Path(grading.__file__).parent, Path(answer_files.__file__).parent)
     rules = [*(path for folder in code_of for path in sorted(folder.rglob("*.py"))), Path(reading.__file__)]
     code = [path.read_bytes() for path in rules]

@@ -15,7 +15,7 @@ from studies.ledger.graded import COMPARED, read_rows
 READ = Path(__file__).with_name("rejected_read.csv")
 """path, row, reading: right, wrong, or convention (right if a rounded number is, or a form that the gold does not
 have); by a session of this project, from gold, answer and the end of the response."""
-SAMPLED = 24  # of a printed score, fewer where fewer are rejected
+SAMPLED = 24  # per printed score, fewer where fewer are rejected
 ABOUT = ("repository", "recipe", "benchmark")
 
 

@@ -1,4 +1,4 @@
-"""Samples behind the printed scores: what both graders read. Of repositories whose licence allows a copy."""
+"""Samples behind the printed scores: what both graders read. Their repositories have licences that allow a copy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 from studies.ledger.corpus import UNLICENSED, Series
 from studies.ledger.graded import read_rows
 
-MOST, LEAST = 4, 2  # of a printed score
+MOST, LEAST = 4, 2  # per printed score
 PROBLEM, RESPONSE = 600, 1500  # characters of their ends
 
 
@@ -24,7 +24,7 @@ def sample_rows(corpus: Sequence[Series], cache: Path, tables: Mapping[str, pd.D
         our_answer, label (theirs), verdict (ours), cause ("" where the two agree).
     """
     differ, grades = tables["disagreements"].fillna({"their_answer": "", "our_answer": ""}), tables["grades"]
-    found: list[dict[str, Any]] = []
+    samples_found: list[dict[str, Any]] = []
     for series in corpus:
         about = series.repository
         if series.responses is None or not series.printed or about.licence == UNLICENSED:
@@ -32,18 +32,18 @@ def sample_rows(corpus: Sequence[Series], cache: Path, tables: Mapping[str, pd.D
         files = about.fetched(cache)
         path, _, _ = max(series.matches(files), key=lambda match: match[2])
         rows = read_rows(series, files, path)
-        here = differ[(differ["repository"] == about.name) & (differ["path"] == path)]
-        chosen = pd.concat([here.drop_duplicates("cause"), here]).drop_duplicates("row").head(MOST)
+        of_file = differ[(differ["repository"] == about.name) & (differ["path"] == path)]
+        chosen = pd.concat([of_file.drop_duplicates("cause"), of_file]).drop_duplicates("row").head(MOST)
         samples = chosen.to_dict("records")
         keys = {"repository": about.name, "recipe": series.recipe, "benchmark": series.benchmark}
         graded = grades[(grades[list(keys)] == pd.Series(keys)).all(axis=1)]
         if len(samples) < LEAST and not graded["unscored"].any():
-            others = [number for number in range(1, len(rows) + 1) if number not in set(here["row"])]
-            samples += [{"row": number} for number in others[: LEAST - len(samples)]]
+            agreeing = [number for number in range(1, len(rows) + 1) if number not in set(of_file["row"])]
+            samples += [{"row": number} for number in agreeing[: LEAST - len(samples)]]
         for sample in samples:
             row = rows[sample["row"] - 1]
             label = "correct" if row.expected else "wrong"
-            found.append(
+            samples_found.append(
                 {
                     **keys,
                     "commit": about.commit,
@@ -58,4 +58,4 @@ def sample_rows(corpus: Sequence[Series], cache: Path, tables: Mapping[str, pd.D
                     "cause": sample.get("cause", ""),
                 }
             )
-    return pd.DataFrame(found)
+    return pd.DataFrame(samples_found)

@@ -50,7 +50,8 @@ def series_row(series: Series, evidence: Evidence) -> dict[str, Any]:
 
 
 def _selection(evidence: Evidence) -> Selection | None:
-    """Of one run's checkpoints; several seeds, fewer than three checkpoints or an unknown size have none."""
+    """The selection among one run's checkpoints. Several seeds, fewer than three checkpoints or an unknown size have
+    none."""
     if evidence.scores["seed"].nunique() > 1 or evidence.checkpoints < 3:
         return None
     if evidence.samples is None and evidence.problems is None:
@@ -71,26 +72,26 @@ def different_pairs(evidence: Evidence) -> float:
     return float(count)
 
 
-def claim_row(series: Series, found: Audit) -> dict[str, Any]:
+def claim_row(series: Series, audit: Audit) -> dict[str, Any]:
     """A printed score, what its file holds, what is ours, and the verdict of `rlvr audit`."""
-    chosen, interval = found.selection, found.interval
+    chosen, interval = audit.selection, audit.interval
     return {
         "repository": series.repository.name,
         "commit": series.repository.commit[:12],
         "recipe": series.recipe,
         "benchmark": series.benchmark,
-        "printed": found.printed.text,
-        "where": found.printed.where,
-        "file": None if found.file is None else 100 * found.file,
+        "printed": audit.printed.text,
+        "where": audit.printed.where,
+        "file": None if audit.file is None else 100 * audit.file,
         "low": None if interval is None else 100 * interval.low,
         "high": None if interval is None else 100 * interval.high,
-        "ours": None if found.ours is None else 100 * found.ours,
+        "ours": None if audit.ours is None else 100 * audit.ours,
         "evaluations": None if chosen is None else chosen.checkpoints,
         "largest_of_equal": None if chosen is None else 100 * chosen.expected,
         "chance": None if chosen is None else chosen.chance,
-        "seeds": found.seeds,
-        "verdict": found.in_words,
-        "why": found.why,
+        "seeds": audit.seeds,
+        "verdict": audit.in_words,
+        "why": audit.why,
     }
 
 
@@ -124,11 +125,13 @@ def rate_row(series: Series, evidence: Evidence) -> dict[str, Any] | None:
 
 
 def history_rows(evidence: Evidence) -> pd.DataFrame:
-    """Of problems that a training saw again and again: the mean rate and its standard deviation over time, also of
-    every second time alone."""
+    """Problems that a training saw again and again: the mean rate and its standard deviation over time, also for every
+    second time alone."""
     assert evidence.table is not None
     table = evidence.table
-    spread = {name: of.std(axis=0) for name, of in (("sd", table), ("sd_even", table[::2]), ("sd_odd", table[1::2]))}
+    spread = {
+        name: rates.std(axis=0) for name, rates in (("sd", table), ("sd_even", table[::2]), ("sd_odd", table[1::2]))
+    }
     return pd.DataFrame({"problem": range(table.shape[1]), "mean": table.mean(axis=0), **spread})
 
 
@@ -144,10 +147,10 @@ def grade_row(series: Series, graded: pd.DataFrame) -> dict[str, Any]:
         "printed": series.printed[0][0] if series.printed else None,
     }
     for name, column in (("labels", "label"), *((policy, policy) for policy in (*POLICIES, COMPARED))):
-        found = share(samples, column)
-        row[name] = None if found is None else 100 * found[0]
+        accuracy = share(samples, column)
+        row[name] = None if accuracy is None else 100 * accuracy[0]
         for end in ("low", "high") if name in ("labels", COMPARED) else ():
-            row[f"{name}_{end}"] = None if found is None or found[1] is None else 100 * getattr(found[1], end)
+            row[f"{name}_{end}"] = None if accuracy is None or accuracy[1] is None else 100 * getattr(accuracy[1], end)
     labelled = samples[["label", COMPARED]].dropna()
     row["agree"] = 100 * float((labelled["label"] == labelled[COMPARED]).mean()) if len(labelled) else None
     row["unscored"] = int(samples[list(POLICIES)].isna().sum().sum())

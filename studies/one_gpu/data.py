@@ -26,10 +26,10 @@ def fetch(folder: Path, source: str = SOURCE, files: tuple[Pinned, ...] = FILES)
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for file in files:
-        path = folder / file.ours
-        if not (path.is_file() and _sha256(path.read_bytes()) == file.ours_sha256):
+        path = folder / file.name
+        if not (path.is_file() and _sha256(path.read_bytes()) == file.sha256):
             content = converted(_read(source, file))
-            _check(content, file.ours_sha256, f"{path} as written")
+            _check(content, file.sha256, f"{path} as written")
             path.write_bytes(content)
         paths.append(path)
     return paths
@@ -46,7 +46,7 @@ def _read(source: str, file: Pinned) -> bytes:
     from urllib.error import URLError
     from urllib.request import urlopen
 
-    place = f"{source.rstrip('/')}/{file.theirs}"
+    place = f"{source.rstrip('/')}/{file.source}"
     try:
         if "://" not in source:
             content = Path(place).read_bytes()
@@ -55,16 +55,16 @@ def _read(source: str, file: Pinned) -> bytes:
                 content = answer.read()
     except (URLError, OSError) as error:
         raise ValueError(
-            f"{place}: cannot be read ({error}). Copy {file.theirs} of github.com/openai/grade-school-math at "
+            f"{place}: cannot be read ({error}). Copy {file.source} of github.com/openai/grade-school-math at "
             f"{COMMIT[:7]} into a folder, and type --source FOLDER"
         ) from error
-    _check(content, file.theirs_sha256, place)
+    _check(content, file.source_sha256, place)
     return bytes(content)
 
 
 def _check(content: bytes, expected: str, what: str) -> None:
-    if (found := _sha256(content)) != expected:
-        raise ValueError(f"{what}: SHA-256 {found}, expected {expected}: this is another version of the data")
+    if (digest := _sha256(content)) != expected:
+        raise ValueError(f"{what}: SHA-256 {digest}, expected {expected}: this is another version of the data")
 
 
 def _sha256(content: bytes) -> str:

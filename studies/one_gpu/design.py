@@ -1,4 +1,5 @@
-"""What is trained and compared. Registered before the first run; a change makes another study (its digest changes)."""
+"""The arms and comparisons of the study. Registered before the first run; a change makes another study (its digest
+changes)."""
 
 from __future__ import annotations
 

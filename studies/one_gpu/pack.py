@@ -51,8 +51,8 @@ def receive(piece: Path, store: Path) -> str:
     hashes = json.loads((piece / INDEX).read_text())
     data = (piece / "data").read_bytes()
     number = int(piece.name.rpartition("-")[2])
-    if (found := hashlib.sha256(data).hexdigest()) != hashes[number]:
-        raise ValueError(f"{piece}: sha256 {found[:12]}, the index has {hashes[number][:12]}: send it again")
+    if (digest := hashlib.sha256(data).hexdigest()) != hashes[number]:
+        raise ValueError(f"{piece}: sha256 {digest[:12]}, the index has {hashes[number][:12]}: send it again")
     store.mkdir(parents=True, exist_ok=True)
     (store / hashes[number]).write_bytes(data)
     missing = [index for index, name in enumerate(hashes) if not (store / name).is_file()]

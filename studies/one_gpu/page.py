@@ -56,13 +56,13 @@ def _measured(seeds: list[Run]) -> tuple[str, str, str, str]:
     """The weights, the seeds, the accuracy, and where the equation's source is."""
     ordered = sorted(seeds, key=lambda run: run.seed)
     run = ordered[0]
-    (found,) = score(together(ordered, run.name).tables[BENCHMARK], ks=(), metrics=("avg",))
+    (accuracy,) = score(together(ordered, run.name).tables[BENCHMARK], ks=(), metrics=("avg",))
     weights = f"{run.base}, SHA-256 {run.record['base_model']['sha256'][:12]}"
-    own = {name: sha for name, sha in (run.record.get("own_files") or {}).items() if name.startswith("equation ")}
-    source = f"reproductions/{run.paper}, " + ", ".join(f"SHA-256 {sha[:12]}" for sha in own.values())
+    equations = {name: sha for name, sha in (run.record.get("own_files") or {}).items() if name.startswith("equation ")}
+    source = f"reproductions/{run.paper}, " + ", ".join(f"SHA-256 {sha[:12]}" for sha in equations.values())
     commit = str(run.record.get("environment", {}).get("commit") or "an unknown commit")[:10]
     numbers = ", ".join(str(each.seed) for each in ordered)
-    return weights, numbers, score_text(found), source if own else f"commit {commit}"
+    return weights, numbers, score_text(accuracy), source if equations else f"commit {commit}"
 
 
 def _markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

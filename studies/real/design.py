@@ -1,4 +1,4 @@
-"""What the study trains and compares. It is registered before the first run: a change makes another study."""
+"""The arms and comparisons of the study. It is registered before the first run: a change makes another study."""
 
 from __future__ import annotations
 

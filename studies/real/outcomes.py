@@ -66,17 +66,17 @@ Arms = Mapping[str, Sequence[Run]]  # "paper/arm": its finished seeds, in their 
 
 def arms(runs: Sequence[Run]) -> Arms:
     """The finished runs of every arm, by their seed."""
-    found: dict[str, list[Run]] = {}
+    runs_by_arm: dict[str, list[Run]] = {}
     for run in sorted(runs, key=lambda run: run.seed):
-        found.setdefault(f"{run.paper}/{run.arm}", []).append(run)
-    return found
+        runs_by_arm.setdefault(f"{run.paper}/{run.arm}", []).append(run)
+    return runs_by_arm
 
 
-def missing(design: Design, found: Arms) -> list[str]:
+def missing(design: Design, runs_by_arm: Arms) -> list[str]:
     """The runs of the design that have not ended, as "paper/arm, seed 1"."""
-    there = {key: {run.seed for run in seeds} for key, seeds in found.items()}
+    seeds_by_arm = {key: {run.seed for run in seeds} for key, seeds in runs_by_arm.items()}
     planned = [(entry.key, seed) for seed in range(design.seeds) for entry in design.entries]
-    return [f"{key}, seed {seed}" for key, seed in planned if seed not in there.get(key, set())]
+    return [f"{key}, seed {seed}" for key, seed in planned if seed not in seeds_by_arm.get(key, set())]
 
 
 def scores(seeds: Sequence[Run]) -> list[Score]:
@@ -100,18 +100,18 @@ class Difference:
     line: Line
 
 
-def differences(design: Design, found: Arms) -> list[Difference]:
+def differences(design: Design, runs_by_arm: Arms) -> list[Difference]:
     """Every comparison of the design whose both arms have a run.
 
     Holm's correction covers all comparisons of the design in one metric, those that are missing too.
     """
     pairs = [(entry, than) for entry in design.entries for than in entry.than]
-    present = [(entry, than) for entry, than in pairs if entry.key in found and than in found]
+    present = [(entry, than) for entry, than in pairs if entry.key in runs_by_arm and than in runs_by_arm]
     result: list[Difference] = []
     for benchmark, metric in ((GREEDY, "avg"), (SAMPLED, "avg"), (SAMPLED, "pass")):
         lines: list[Line] = []
         for entry, than in present:
-            a, b = _same_seeds(found[entry.key], found[than])
+            a, b = _same_seeds(runs_by_arm[entry.key], runs_by_arm[than])
             (line,) = compare_runs(
                 measured(a), measured(b), metrics=(metric,), ks=(8,), benchmarks=[benchmark], margin=design.margin
             ).lines

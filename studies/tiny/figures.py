@@ -116,7 +116,7 @@ NAMES = {  # where the papers' tables print more than a name
 }
 TASKS = {"tiny": "arithmetic", "tiny_search": "search"}
 NARROW = 4.5  # inches
-POINTS = 10.2  # of all text: 11 pixels where the figure is 358 pixels wide, as on a phone of 390
+POINTS = 10.2  # the size of all text: 11 pixels where the figure is 358 pixels wide, as on a phone of 390
 
 
 def _name(paper: str, arm: str) -> str:

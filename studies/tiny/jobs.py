@@ -34,9 +34,11 @@ def read_settings(design: Design) -> Settings:
     """The values that the committed search chose for each method; for one that it did not try, GRPO's."""
     import pandas as pd
 
-    found = chosen(pd.read_csv(FOLDER / "trials.csv"))
+    settings = chosen(pd.read_csv(FOLDER / "trials.csv"))
     keys = {(scale, arm.paper, arm.method) for scale in design.families for arm in design.arms}
-    return {(scale, paper, m): found.get((scale, paper, m)) or found[scale, paper, "grpo"] for scale, paper, m in keys}
+    return {
+        (scale, paper, m): settings.get((scale, paper, m)) or settings[scale, paper, "grpo"] for scale, paper, m in keys
+    }
 
 
 def chosen(trials: pd.DataFrame) -> Settings:

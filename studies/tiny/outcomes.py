@@ -26,7 +26,7 @@ CheckedClaims = Mapping[str, Mapping[str, Sequence[Checked]]]
 """Family -> paper -> its claims, as `claims` gives them."""
 
 K = 16
-END = (0.8, 1.0)  # of the training: what "at the end" means for a curve
+END = (0.8, 1.0)  # the part of the training that "at the end" means for a curve
 SINCE = (  # claims of the papers that were declared after both registrations
     "EGSW's gradient norm is below GRPO's.",
     "Late in training its reward is slightly above that of entropy regularisation.",
@@ -116,17 +116,17 @@ def _differences(
     """The differences of the measured pairs, corrected for all pairs that the design declares."""
     done = []
     for scale in design.families:
-        there = [
+        measured = [
             (paper, a, b, arms[scale, paper, a], arms[scale, paper, b])
             for paper, a, b in pairs
             if (scale, paper, a) in arms and (scale, paper, b) in arms
         ]
         lines = [
             compare_average(x.run, y.run, list(x.verdicts), metric, ks=(k,) if k else (), margin=design.margins[metric])
-            for *_, x, y in there
+            for *_, x, y in measured
         ]
         family = f"{name} in {metric} on {scale}, {len(pairs)} comparisons"
-        for (paper, a, b, x, y), line in zip(there, corrected(lines, family, len(pairs)), strict=True):
+        for (paper, a, b, x, y), line in zip(measured, corrected(lines, family, len(pairs)), strict=True):
             done.append(StudyDifference(scale, paper, a, b, line, bool(x.diverged or y.diverged)))
     return done
 
@@ -170,8 +170,8 @@ def claims(design: Design, arms: Arms, scale: str) -> dict[str, list[Checked]]:
     checked = {}
     for paper in design.papers():
         if registered := claims_of(design, paper):
-            here = [m for (s, p, _), m in arms.items() if (s, p) == (scale, paper)]
-            checked[paper] = check_claims(replace(catalogue.load(paper), claims=tuple(registered)), here, scale)
+            of_family = [m for (s, p, _), m in arms.items() if (s, p) == (scale, paper)]
+            checked[paper] = check_claims(replace(catalogue.load(paper), claims=tuple(registered)), of_family, scale)
     return checked
 
 

@@ -120,8 +120,8 @@ def _answers(
         lines.append(f"{shown}: {higher} higher, {lower} lower, {len(words) - higher - lower} others")
     counted = "\n".join(f"- {line}" for line in lines)
     answers = [f"The gains in both tasks (*others* are not resolved, or equal):\n\n{counted}"]
-    if claimed := [(scale, [c for of in papers.values() for c in of]) for scale, papers in checked.items()]:
-        decided = {s: [outcomes.claim_outcome(c) for c in of] for s, of in claimed}
+    if claimed := [(scale, [c for verdicts in papers.values() for c in verdicts]) for scale, papers in checked.items()]:
+        decided = {s: [outcomes.claim_outcome(c) for c in verdicts] for s, verdicts in claimed}
         texts = [f"{sum(w != 'cannot tell' for w in ws)} on `{s}`" for s, ws in decided.items()]
         if every := len(claimed[0][1]):
             answers.append(f"The study tests {every} claims of the papers. It decides {' and '.join(texts)}.")
@@ -131,8 +131,8 @@ def _answers(
             groups.setdefault((d.paper, d.a), {}).setdefault(d.scale, []).append(d)
         matters = [
             f"{paper} {arm}"
-            for (paper, arm), of in groups.items()
-            if {outcomes.placebo_outcome(design, each) for each in of.values()} == {"the signal matters"}
+            for (paper, arm), verdicts in groups.items()
+            if {outcomes.placebo_outcome(design, each) for each in verdicts.values()} == {"the signal matters"}
         ]
         answers.append(
             f"{len(groups)} methods have placebos. The signal of {len(matters)} of them matters in every task"

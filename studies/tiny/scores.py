@@ -33,7 +33,7 @@ RUN = ("family", "paper", "arm", "seed")
 VERDICT = ("benchmark", "problem_id", "sample", "verdict", "answer", "answer_class", "gold", "boxed", "tokens")
 
 
-def write_tables(design: Design, settings: Settings, found: Sequence[Run], folder: Path) -> None:
+def write_tables(design: Design, settings: Settings, candidates: Sequence[Run], folder: Path) -> None:
     """The tables of runs, verdicts and curves, from the runs of the design among those found and, of runs that are not
     among them, from the tables that are there: a study can be run on several machines, one after the other.
 
@@ -42,7 +42,7 @@ def write_tables(design: Design, settings: Settings, found: Sequence[Run], folde
     """
     import pandas as pd
 
-    finished = {(run.paper, run.record["digest"], run.seed): run for run in newest(found)}
+    finished = {(run.paper, run.record["digest"], run.seed): run for run in newest(candidates)}
     before = _tables_by_run(folder) if (folder / "runs.csv").is_file() else [{}]
     tables: tuple[list[pd.DataFrame], ...] = ([], [], [])
     runs, verdicts, curves = tables
@@ -63,7 +63,7 @@ def write_tables(design: Design, settings: Settings, found: Sequence[Run], folde
 
 
 def _tables_by_run(folder: Path) -> list[dict[Any, pd.DataFrame]]:
-    """Of runs.csv, the verdicts and the curves: (family, paper, arm, seed) -> the run's rows."""
+    """The tables of runs.csv, the verdicts and the curves: (family, paper, arm, seed) -> the run's rows."""
     import pandas as pd
 
     tables = [pd.read_csv(folder / "runs.csv", keep_default_na=False)]
@@ -84,7 +84,7 @@ def save_tables(folder: Path, runs: pd.DataFrame, verdicts: pd.DataFrame, curves
 
 
 def _provenance(record: Mapping[str, Any]) -> dict[str, Any]:
-    """What runs.csv says of a run."""
+    """The provenance of a run in runs.csv."""
     made = record["environment"]
     versions = " ".join(f"{name}={version}" for name, version in made["packages"].items())
     diverged = record.get("diverged") or {}

@@ -55,11 +55,11 @@ def _term(name: str, i: int, k: int, d: list[Any], tensors: Any, v: dict[str, An
         bound = max(1 - v["low"], min(1 + v["high"], r)) if name == "kimi_k25" else 0.0
         return (ratio if inside else bound) * a - v["drift"] * d[k] * d[k]
     if name == "ce_gppo":  # the paper's three cases, one by one
-        own, r = ratio / ratio.detach(), float(ratio.detach())
+        unit, r = ratio / ratio.detach(), float(ratio.detach())
         if a < 0 and r < 1 - v["low"]:
-            return v["beta1"] * (1 - v["low"]) * own * a
+            return v["beta1"] * (1 - v["low"]) * unit * a
         if a > 0 and r > 1 + v["high"]:
-            return v["beta2"] * (1 + v["high"]) * own * a
+            return v["beta2"] * (1 + v["high"]) * unit * a
         return ratio * a
     return a * logp[i, k]
 

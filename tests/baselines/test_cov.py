@@ -91,7 +91,7 @@ def test_the_random_choice_depends_on_the_step_and_on_nothing_else() -> None:
 def test_kl_cov_equals_the_loops(batch: TokenBatch, share: float, coefficient: float) -> None:
     got = kl_cov(batch, share=share, coefficient=coefficient)
     values = sorted(slow_covariances(batch).values())
-    assume(all(b - a > 1e-9 for a, b in itertools.pairwise(values)))  # of two tokens both have the same, always
+    assume(all(b - a > 1e-9 for a, b in itertools.pairwise(values)))  # two tokens always have the same
     assert torch.equal(got, slow_kl_cov(batch, share, coefficient))
 
 

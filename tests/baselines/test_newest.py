@@ -171,10 +171,10 @@ def test_of_all_corrections_only_sequence_weights_are_unbiased() -> None:
     """`benchmarks.corrections` on its enumerable policies: what results/corrections.md rests on."""
     from benchmarks.corrections import CORRECTIONS, bias_and_variance
 
-    found = {name: bias_and_variance(gate, 0.3, 1) for name, gate in CORRECTIONS.items()}
-    exact = [name for name, (bias, _) in found.items() if bias < 1e-9]
+    biases = {name: bias_and_variance(gate, 0.3, 1) for name, gate in CORRECTIONS.items()}
+    exact = [name for name, (bias, _) in biases.items() if bias < 1e-9]
     assert exact == ["sequence weights"]
-    assert found["sequence weights, at most 2"][1] < found["sequence weights"][1]  # a bound lowers the variance
+    assert biases["sequence weights, at most 2"][1] < biases["sequence weights"][1]  # a bound lowers the variance
     # at no mismatch every correction is the identity
     for name, gate in CORRECTIONS.items():
         assert bias_and_variance(gate, 0.0, 1)[0] < 1e-9, name

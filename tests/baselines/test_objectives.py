@@ -109,9 +109,11 @@ def test_special_cases_equal_simpler_objectives() -> None:
         ours = weighted(policy_gradient, on_policy, plain, "sequence_mean")[1] if name == "gmpo" else want
         torch.testing.assert_close(got, ours, rtol=1e-9, atol=1e-12)
     # responses of one token: the sequence's ratio is the token's, so GSPO is PPO's clipping
-    one = {key: value[:, :1] for key, value in tensors(1).items()}
-    got = gspo(**one, low=0.2, high=0.28)
-    ppo = clipped_objective(one["logp"], one["old_logp"], one["advantages"], clip_low=0.2, clip_high=0.28)
+    single_token = {key: value[:, :1] for key, value in tensors(1).items()}
+    got = gspo(**single_token, low=0.2, high=0.28)
+    ppo = clipped_objective(
+        single_token["logp"], single_token["old_logp"], single_token["advantages"], clip_low=0.2, clip_high=0.28
+    )
     torch.testing.assert_close(got, ppo)
     # without bounds CISPO has the gradient of the unclipped surrogate
     _, free = weighted(cispo, t, {"low": None, "high": 1e9}, "token_mean")
@@ -138,22 +140,22 @@ def test_special_cases_equal_simpler_objectives() -> None:
 
 
 def test_impossible_stacks_are_refused_with_the_reason() -> None:
-    own = experiments.experiment()
+    declared = experiments.experiment()
     objective = use(gmpo, low=assumed(0.4, WHY), high=assumed(0.4, WHY))
     with pytest.raises(ValueError, match=r"clip_low: expected null with the objective gmpo.*got 0\.2"):
-        replace(own, method=replace(own.method, objective=objective))
+        replace(declared, method=replace(declared.method, objective=objective))
     none: Any = assumed(None, WHY)
-    free = replace(own, clip_low=none, clip_high=none)
+    free = replace(declared, clip_low=none, clip_high=none)
     token_mean: Any = assumed("token_mean", WHY)
     with pytest.raises(ValueError, match="gmpo cannot be used here: aggregation: expected sequence_mean"):
-        replace(free, method=replace(own.method, objective=objective, aggregation=token_mean))
+        replace(free, method=replace(declared.method, objective=objective, aggregation=token_mean))
     from tests.harness.cases import CASES as METHODS
 
     shaped = METHODS["entropy_advantage"].method
     with pytest.raises(ValueError, match="gmpo cannot be used here: method: expected one advantage a response"):
         replace(free, method=replace(shaped, objective=objective))
     with pytest.raises(ValueError, match="gmpo belongs to objective, got it among weights"):
-        replace(own, method=replace(own.method, weights=(objective,)))
+        replace(declared, method=replace(declared.method, weights=(objective,)))
     # GSPO's token form takes shaped advantages, weights and gates
     tokens = use(gspo, low=assumed(0.1, WHY), high=assumed(0.1, WHY))
     replace(free, method=replace(METHODS["entropy_advantage on dapo with clip_cov"].method, objective=tokens))
@@ -193,7 +195,7 @@ def test_loss_and_gradient_equal_trls(name: str, random_model: Path, tmp_path: P
     from tests.harness.backends.test_trl_trainer import declared_with, make_trainer, rollout
     from tests.harness.cases import CASES as METHODS
 
-    theirs, ours_of, aggregation = TRL[name]
+    trl_options, ours_of, aggregation = TRL[name]
     function, values = CASES.get(ours_of, (_masked_surrogate, {}))
     trainer = make_trainer(declared_with(METHODS["grpo"]), random_model, tmp_path, None)
     trainer.model.train()
@@ -217,11 +219,11 @@ def test_loss_and_gradient_equal_trls(name: str, random_model: Path, tmp_path: P
     ours = [p.grad.clone() for p in trainer.model.parameters()]
     trainer.model.zero_grad()
     # TRL's, in the same trainer
-    for key, value in {"beta": 0.0, "current_gradient_accumulation_steps": 1, **theirs}.items():
+    for key, value in {"beta": 0.0, "current_gradient_accumulation_steps": 1, **trl_options}.items():
         setattr(trainer, key, value)
     inputs = {**fixed, "advantages": advantages, "num_items_in_batch": mask.sum()}
-    own = GMPOTrainer if name == "gmpo" else GRPOTrainer
-    expected = own._compute_loss(trainer, trainer.model, inputs)
+    trl_trainer = GMPOTrainer if name == "gmpo" else GRPOTrainer
+    expected = trl_trainer._compute_loss(trainer, trainer.model, inputs)
     expected.backward()
     assert loss.item() == pytest.approx(expected.item(), rel=1e-5, abs=1e-7)
     scale = max(float(p.grad.abs().max()) for p in trainer.model.parameters())
@@ -234,14 +236,14 @@ def test_loss_and_gradient_equal_trls(name: str, random_model: Path, tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("name", "theirs"),
+    ("name", "trl_options"),
     [
         ("grpo", {"scale_rewards": "group"}),
         ("lite_ppo", {"scale_rewards": "batch"}),
         ("gdpo", {"multi_objective_aggregation": "normalize_then_sum"}),
     ],
 )
-def test_advantages_equal_trls(name: str, theirs: dict[str, Any], random_model: Path, tmp_path: Path) -> None:
+def test_advantages_equal_trls(name: str, trl_options: dict[str, Any], random_model: Path, tmp_path: Path) -> None:
     """What TRL itself makes of the fixed rollout's rewards."""
     from trl import GRPOTrainer
 
@@ -251,7 +253,7 @@ def test_advantages_equal_trls(name: str, theirs: dict[str, Any], random_model: 
     declared = declared_with(METHODS[name])
     trainer = make_trainer(declared, random_model, tmp_path, None)
     fixed = rollout(trainer.model.config.vocab_size, declared)
-    for key, value in theirs.items():
+    for key, value in trl_options.items():
         setattr(trainer, key, value)
     mask = fixed["completion_mask"].bool()
     texts = [[ids[keep].tolist() for ids, keep in zip(fixed["completion_ids"], mask, strict=True)]] * 2
@@ -295,10 +297,10 @@ def test_reverse_kl_has_the_gradient_of_trls_sdpo() -> None:
     student, teacher = torch.randn(2, 4, 3, 7, generator=generator, dtype=torch.float64)
     tokens = torch.randint(7, (4, 3), generator=generator)
     student.requires_grad_()
-    theirs = compute_sampled_token_self_distillation_loss(student, teacher, tokens, distillation_alpha=1.0)
+    trl_loss = compute_sampled_token_self_distillation_loss(student, teacher, tokens, distillation_alpha=1.0)
     logp, ref_logp = (x.log_softmax(-1).gather(2, tokens[..., None])[..., 0] for x in (student, teacher))
     batch = one_group(old_logp=logp.detach(), ref_logp=ref_logp)
     ours = -reverse_kl(batch) * (logp - logp.detach()).exp()  # the first update: every ratio is 1
-    gradients = [torch.autograd.grad(loss.sum(), student, retain_graph=True)[0] for loss in (ours, theirs)]
+    gradients = [torch.autograd.grad(loss.sum(), student, retain_graph=True)[0] for loss in (ours, trl_loss)]
     torch.testing.assert_close(*gradients)
     assert gradients[0].abs().max() > 0.1

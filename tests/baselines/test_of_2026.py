@@ -165,8 +165,10 @@ def test_erc_by_hand() -> None:
 
 
 def test_erc_needs_the_old_entropies_of_the_trainers_own_policy() -> None:
-    own = experiments.experiment()
-    gated = replace(own, method=replace(own.method, gates=(use(erc, **experiments.sourced(low=0.05, high=0.05)),)))
+    declared = experiments.experiment()
+    gated = replace(
+        declared, method=replace(declared.method, gates=(use(erc, **experiments.sourced(low=0.05, high=0.05)),))
+    )
     with pytest.raises(ValueError, match="erc cannot be used here: old_policy: expected trainer"):
         replace(gated, **experiments.sourced(old_policy="sampler"))
 
@@ -236,9 +238,9 @@ def test_reals_gradient_is_that_of_the_papers_loss() -> None:
     rewards = torch.tensor([1.0, 0.0, 1.0, 0.0, 0.0, 1.0], dtype=torch.float64)
     groups = torch.tensor([0, 0, 0, 1, 1, 1])
     batch = one_group(logp=logp, old_logp=old, mask=mask, rewards=rewards, groups=groups)
-    ours, theirs = logp.clone().requires_grad_(), logp.clone().requires_grad_()
+    ours, paper_logp = logp.clone().requires_grad_(), logp.clone().requires_grad_()
     weights = aggregation_coefficients(mask, "sequence_mean", max_tokens=9).double()
     policy_loss(ours, old, real(batch, tau=0.3), weights, objective=policy_gradient, mask=mask).backward()
-    (-real_objective(batch, theirs, 0.3)).backward()
-    assert ours.grad is not None and theirs.grad is not None and float(theirs.grad.abs().max()) > 0.1
-    torch.testing.assert_close(ours.grad, theirs.grad)
+    (-real_objective(batch, paper_logp, 0.3)).backward()
+    assert ours.grad is not None and paper_logp.grad is not None and float(paper_logp.grad.abs().max()) > 0.1
+    torch.testing.assert_close(ours.grad, paper_logp.grad)

@@ -72,5 +72,7 @@ def test_whitened_has_mean_zero(batch: TokenBatch) -> None:
     valid = batch.mask & ~batch.rewards.isnan().unsqueeze(1)
     if valid.any():
         assert abs(float(got[valid].mean())) < 1e-9
-        one = replace(batch, values=torch.ones_like(batch.mask, dtype=torch.float64), rewards=batch.rewards * 0 + 1)
-        assert gae(one, gamma=1.0, lam=1.0, whiten=True).abs().max() == 0  # equal advantages become 0
+        equal_values = replace(
+            batch, values=torch.ones_like(batch.mask, dtype=torch.float64), rewards=batch.rewards * 0 + 1
+        )
+        assert gae(equal_values, gamma=1.0, lam=1.0, whiten=True).abs().max() == 0  # equal advantages become 0

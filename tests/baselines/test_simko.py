@@ -55,8 +55,8 @@ def gradients(a: float, *, entropy: float, is_top: bool) -> tuple[float, list[fl
 
 def test_by_hand() -> None:
     # a correct fork: 0.9 of A = 2 for the sampled token, 0.1 / 2 of it for each of the two likeliest
-    own, top = gradients(2.0, entropy=3.0, is_top=True)
-    assert own == pytest.approx(1.8) and top == pytest.approx([0.1, 0.1])
+    sampled, top = gradients(2.0, entropy=3.0, is_top=True)
+    assert sampled == pytest.approx(1.8) and top == pytest.approx([0.1, 0.1])
     # an incorrect fork whose token is the likeliest: 1.4 A. Another token, and one that is no fork: A
     assert gradients(-2.0, entropy=3.0, is_top=True) == (pytest.approx(-2.8), [0.0, 0.0])
     assert gradients(-2.0, entropy=3.0, is_top=False) == (pytest.approx(-2.0), [0.0, 0.0])

@@ -26,15 +26,15 @@ class Reader:
 
     def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
         for request in requests:
-            before, _, asked = request.prompt_text.rpartition("\n\n")
-            known = [text for text in (*self.texts, before) if text.startswith(asked)]
-            text = known[0][len(asked) :] + " The answer is 9." if known else " and then nothing more of the kind"
+            before, _, question = request.prompt_text.rpartition("\n\n")
+            known = [text for text in (*self.texts, before) if text.startswith(question)]
+            text = known[0][len(question) :] + " The answer is 9." if known else " and then nothing more of the kind"
             yield [Completion(request.key, text, len(text.split()), "stop")]
 
 
 def rates(read: Sequence[str]) -> dict[tuple[str, str], tuple[int, int]]:
-    found = probe(Reader(read), {"x": PROBLEMS}, shares=[0.6])  # type: ignore[arg-type]
-    return {(r.condition, r.what): (r.hits, r.problems) for r in found}
+    results = probe(Reader(read), {"x": PROBLEMS}, shares=[0.6])  # type: ignore[arg-type]
+    return {(r.condition, r.what): (r.hits, r.problems) for r in results}
 
 
 def test_what_was_read_is_found_and_the_controls_say_what_the_probe_can_see() -> None:
@@ -47,8 +47,8 @@ def test_what_was_read_is_found_and_the_controls_say_what_the_probe_can_see() ->
 
 
 def test_half_of_the_problems_read_is_half_of_the_rate_with_its_interval() -> None:
-    found = probe(Reader(TEXTS[:4]), {"x": PROBLEMS}, shares=[0.6])  # type: ignore[arg-type]
-    (rate,) = [r for r in found if (r.condition, r.what) == ("as it is", "completed")]
+    results = probe(Reader(TEXTS[:4]), {"x": PROBLEMS}, shares=[0.6])  # type: ignore[arg-type]
+    (rate,) = [r for r in results if (r.condition, r.what) == ("as it is", "completed")]
     # Wilson, 4 of 8: (0.5 + z²/16 ± z sqrt(1/32 + z²/256)) / (1 + z²/8) with z = 1.96 is 0.215 and 0.785
     assert rate.hits == 4 and (rate.low, rate.high) == pytest.approx((0.2152, 0.7848), abs=1e-4)
 

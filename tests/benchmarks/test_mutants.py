@@ -15,7 +15,7 @@ def within(x: int, low: int = 1) -> bool:
 
 
 def test_every_change_is_made_once_and_alone() -> None:
-    found = [mutants.made("m.py", SOURCE, place).source for place in mutants.places(SOURCE)]
+    sources = [mutants.made("m.py", SOURCE, place).source for place in mutants.places(SOURCE)]
     line = "return low <= x < max(x, 5) and (not x % 2 == 1)"
     pairs = [
         ("<=", "<"),
@@ -27,10 +27,10 @@ def test_every_change_is_made_once_and_alone() -> None:
         ("==", "!="),
     ]
     expected = {ast.unparse(ast.parse(line.replace(*pair))) for pair in [*pairs, ("== 1", "== 2")]}
-    changed = {text.splitlines()[2].strip() for text in found} - {line}
+    changed = {text.splitlines()[2].strip() for text in sources} - {line}
     assert changed == expected
-    assert [text.splitlines()[0] for text in found].count("def within(x: int, low: int=2) -> bool:") == 1
-    assert len(found) == len(expected) + 1 and all("assert low >= 0" in text for text in found)
+    assert [text.splitlines()[0] for text in sources].count("def within(x: int, low: int=2) -> bool:") == 1
+    assert len(sources) == len(expected) + 1 and all("assert low >= 0" in text for text in sources)
 
 
 def test_a_sample_is_the_same_twice_and_another_with_another_seed() -> None:

@@ -208,20 +208,20 @@ def test_the_keyboard_reaches_everything(page: Any) -> None:
 
 def test_a_response_can_be_walked_by_keyboard(page: Any) -> None:
     page.focus("article .text")
-    said = []
+    labels = []
     for key in ("ArrowRight", "f", "End", "b", "Home", "ArrowLeft"):
         page.keyboard.press(key)
-        said.append(page.inner_text("#v-token"))
-    places = [line.split(" · ")[1] for line in said]
+        labels.append(page.inner_text("#v-token"))
+    places = [line.split(" · ")[1] for line in labels]
     assert places == [f"token {i} of 4" for i in (1, 2, 4, 2, 1, 1)]
-    assert "entropy 1.50 nats · fork" in said[1]
+    assert "entropy 1.50 nats · fork" in labels[1]
     page.select_option("#f-verdict", label="wrong")
     page.focus("#f-problem")
     page.keyboard.press("ArrowDown")  # a select needs no mouse
     assert page.input_value("#f-problem") == "1"
 
 
-def asked(run: str, problem: str, verdict: str, question: str) -> Shown:
+def shown_response(run: str, problem: str, verdict: str, question: str) -> Shown:
     return Shown(run, "b", problem, 0, None, verdict, "\\frac{1}{2}", "3", None, "It is \\(x^2\\).", question)
 
 
@@ -229,15 +229,15 @@ def test_mathematics_is_rendered_and_the_page_opens_where_runs_differ(browser: A
     odd = "Evaluate $\\nosuchcommand{3}$ and $\\sqrt{16}$."
     money = "Apples cost $5 and pears $7; with $3-$4 off?"
     unsafe = f"$\\text{{{HOSTILE}}}$ and $\\href{{javascript:window.hit=1}}{{x}}$ and \\boxed{{unclosed"
-    rows = [asked(run, p, v, q) for p, q, verdicts in (
+    rows = [shown_response(run, p, v, q) for p, q, verdicts in (
         ("p1", money, ("correct", "correct")), ("p2", odd, ("wrong", "correct")), ("p3", unsafe, ("correct", "wrong")),
     ) for run, v in zip(("a", "b"), verdicts, strict=True)]  # fmt: skip
     path = tmp_path / "page.html"
     path.write_text(render(document(viewer=pack(rows, {}, of=6, differing=True))), encoding="utf-8")
     page = browser.new_page()
-    said: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
+    console: list[str] = []
+    page.on("console", lambda message: console.append(message.text))
+    page.on("pageerror", lambda error: console.append(str(error)))
     page.goto(path.as_uri())
     page.wait_for_selector("article")
     assert shown(page) == ["a wrong", "b correct", "a correct", "b wrong"] and page.is_checked("#v-rendered")
@@ -251,7 +251,7 @@ def test_mathematics_is_rendered_and_the_page_opens_where_runs_differ(browser: A
     page.select_option("#f-compare", value="")
     page.select_option("#f-problem", label="p1")
     assert money in page.inner_text("#v-problem") and page.locator("#v-problem math").count() == 0
-    assert said == []
+    assert console == []
     page.close()
 
 

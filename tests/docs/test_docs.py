@@ -45,7 +45,7 @@ def test_python_snippets_of_the_docs_run(name: str, block: str) -> None:
 def commands() -> list[tuple[str, str]]:
     """(file, command line) of every `rlvr ...` line in a block of our pages, and of every inline one with options."""
     pattern = "README.md", "CONTRIBUTING.md", "docs/**/*.md", "results/**/README.md", "reproductions/*/README.md"
-    found = []
+    command_lines = []
     for page in sorted({page for glob in pattern for page in ROOT.glob(glob)}):
         text = re.sub(r"\\\n\s*", "", page.read_text(encoding="utf-8"))
         lines = re.findall(r"^ {4}(\S.*)$", text, flags=re.M)
@@ -54,8 +54,8 @@ def commands() -> list[tuple[str, str]]:
         lines = [line.strip().removeprefix("$ ") for line in lines]
         if page.name != "commands.md":  # the help names parts of commands in its sentences
             lines += re.findall(r"`(rlvr [^`\n]*)`", text)
-        found += [(str(page.relative_to(ROOT)), line) for line in lines if re.match(r"rlvr [a-z]", line)]
-    return list(dict.fromkeys(found))
+        command_lines += [(str(page.relative_to(ROOT)), line) for line in lines if re.match(r"rlvr [a-z]", line)]
+    return list(dict.fromkeys(command_lines))
 
 
 @pytest.mark.parametrize(("page", "line"), commands())
@@ -100,13 +100,15 @@ def test_every_page_is_in_the_navigation_and_every_link_leads_somewhere() -> Non
 def test_an_old_address_leads_to_a_page_that_is_there(old: str) -> None:
     hooks = load_hooks()
     assert old not in NAMES  # a page there would be written over
-    text, here = hooks.redirect(old), "/" + old.removesuffix(".md") + "/"
+    text, address = hooks.redirect(old), "/" + old.removesuffix(".md") + "/"
     (link,) = re.findall(r'<a href="([^"]+)">', text)
     places = {name.partition("#")[2]: page for name, page in hooks.MOVED.items() if name.startswith(f"{old}#")}
     leads = {"": link, **json.loads(re.findall(r"\(\((\{.*?\})\[", text)[0])}
-    found = {place: posixpath.normpath(posixpath.join(here, to)).lstrip("/") + ".md" for place, to in leads.items()}
-    assert found == {"": hooks.MOVED[old], **places}
-    assert set(found.values()) <= set(NAMES)
+    targets = {
+        place: posixpath.normpath(posixpath.join(address, to)).lstrip("/") + ".md" for place, to in leads.items()
+    }
+    assert targets == {"": hooks.MOVED[old], **places}
+    assert set(targets.values()) <= set(NAMES)
 
 
 def test_the_example_of_the_intervals_is_the_output_of_the_tutorial() -> None:

@@ -21,7 +21,7 @@ def test_the_hours_of_erpo_at_paper_scale() -> None:
     page = " ".join((ROOT / "reproductions/erpo/README.md").read_text(encoding="utf-8").split())
     sizes = {"scale": "paper", "model": ["qwen2.5-1.5b", "qwen2.5-3b", "qwen2.5-7b"]}
     for hardware, place in (("h100", "one H100"), ("h100x8", "eight")):
-        found = total("erpo", {**sizes, "hardware": hardware})
-        assert found.hours is not None
-        hours = f"{found.hours.middle:.0f} hours ({found.hours.low:.0f} to {found.hours.high:.0f})"
-        assert f"{hours} and {found.price:,.0f} USD on {place}" in page
+        plan_total = total("erpo", {**sizes, "hardware": hardware})
+        assert plan_total.hours is not None
+        hours = f"{plan_total.hours.middle:.0f} hours ({plan_total.hours.low:.0f} to {plan_total.hours.high:.0f})"
+        assert f"{hours} and {plan_total.price:,.0f} USD on {place}" in page

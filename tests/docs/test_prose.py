@@ -43,17 +43,17 @@ class Page:
 def prose(text: str) -> Page:
     """The paragraphs of Markdown. Fences, indented code, equations, tables, headings and HTML end a paragraph."""
     text = re.sub(r"^(```|~~~).*?^\1[^\n]*$|^\$\$.*?\$\$$|<!--.*?-->", "\n", text, flags=re.S | re.M)
-    found: list[list[str]] = [[]]
+    paragraphs: list[list[str]] = [[]]
     for line in text.split("\n"):
         bare = line.strip().removeprefix("> ")
-        code = line.startswith("    ") and not found[-1]
+        code = line.startswith("    ") and not paragraphs[-1]
         if not bare or code or re.match(r"#|\||<|:::|!\[|\[!\[", bare):
-            found.append([])
+            paragraphs.append([])
         elif item := re.match(r"([-*+]|\d+[.)])\s+", bare):
-            found.append([bare[item.end() :]])
+            paragraphs.append([bare[item.end() :]])
         else:
-            found[-1].append(bare)
-    return Page(tuple(" ".join(lines) for lines in found if lines))
+            paragraphs[-1].append(bare)
+    return Page(tuple(" ".join(lines) for lines in paragraphs if lines))
 
 
 def plain(text: str) -> str:
@@ -76,7 +76,7 @@ def words(text: str) -> list[str]:
 
 def faults(text: str) -> list[str]:
     """What to change on a page, one line per limit that it does not keep."""
-    page, found = prose(text), []
+    page, to_change = prose(text), []
     lengths = {sentence: len(words(sentence)) for sentence in page.sentences}
     counts = [len(words(sentence)) for sentence in page.sentences]
     if not counts:
@@ -84,19 +84,19 @@ def faults(text: str) -> list[str]:
     longest = sorted(lengths, key=lambda sentence: -lengths[sentence])
     shown = "".join(f"\n    {lengths[sentence]} words: {sentence[:150]}" for sentence in longest[:5])
     if (mean := sum(counts) / len(counts)) >= MEAN:
-        found.append(f"{mean:.1f} words per sentence, the limit is {MEAN}. Split the longest sentences:{shown}")
+        to_change.append(f"{mean:.1f} words per sentence, the limit is {MEAN}. Split the longest sentences:{shown}")
     if (share := sum(count > LONG for count in counts) / len(counts)) >= LONG_SHARE:
-        found.append(f"{share:.0%} of the sentences have over {LONG} words, the limit is {LONG_SHARE:.0%}:{shown}")
+        to_change.append(f"{share:.0%} of the sentences have over {LONG} words, the limit is {LONG_SHARE:.0%}:{shown}")
     heard = [plain(paragraph) for paragraph in page.paragraphs]
     if (rate := 1000 * sum(text.count(";") for text in heard) / sum(counts)) >= SEMICOLONS:
         where = "".join(f"\n    {text[max(0, text.index(';') - 60) :][:120]}" for text in heard if ";" in text)
-        found.append(f"{rate:.1f} semicolons per 1,000 words, the limit is {SEMICOLONS}. Write full stops:{where}")
+        to_change.append(f"{rate:.1f} semicolons per 1,000 words, the limit is {SEMICOLONS}. Write full stops:{where}")
     shown_as = (re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", paragraph) for paragraph in page.paragraphs)
     tall = [text for text in shown_as if len(textwrap.wrap(text, WIDTH)) > LINES]
     if tall:
         begun = "".join(f"\n    {text[:100]} ..." for text in tall)
-        found.append(f"{len(tall)} paragraphs have over {LINES} lines of {WIDTH} characters. Split them:{begun}")
-    return found
+        to_change.append(f"{len(tall)} paragraphs have over {LINES} lines of {WIDTH} characters. Split them:{begun}")
+    return to_change
 
 
 def pages() -> list[str]:
@@ -105,8 +105,8 @@ def pages() -> list[str]:
 
 @pytest.mark.parametrize("name", sorted(set(pages()) - set(REGISTERED)))
 def test_a_page_keeps_the_limits(name: str) -> None:
-    found = faults((ROOT / name).read_text(encoding="utf-8"))
-    assert not found, "\n".join([f"{name}: change this:", *found])
+    to_change = faults((ROOT / name).read_text(encoding="utf-8"))
+    assert not to_change, "\n".join([f"{name}: change this:", *to_change])
 
 
 @pytest.mark.parametrize("name", REGISTERED)
@@ -137,8 +137,8 @@ SHORT = "The command reads one file. It prints a table.\n"
     ],
 )
 def test_each_limit_is_measured(text: str, fault: str | None) -> None:
-    found = faults(text)
-    assert [fault in line for line in found] == [True] if fault else not found
+    to_change = faults(text)
+    assert [fault in line for line in to_change] == [True] if fault else not to_change
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ COUNTED = (
 
 def stated() -> Counter[str]:
     """Module -> how many tries the page states, of all its rows together."""
-    found: Counter[str] = Counter()
+    tries: Counter[str] = Counter()
     module = ""
     for line in PAGE.read_text().splitlines():
         cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
@@ -32,9 +32,9 @@ def stated() -> Counter[str]:
         command = re.search(r"`pytest (tests/\S+\.py)`", cells[4])
         module = command[1] if command else module if cells[4] == "the same" else ""
         if module.startswith(COUNTED):
-            found[module] += int(cells[2].replace(",", ""))
+            tries[module] += int(cells[2].replace(",", ""))
             assert cells[2] == cells[3], f"{module}: {cells[3]} of {cells[2]} are kept"
-    return found
+    return tries
 
 
 def collected(modules: list[str]) -> Counter[str]:

@@ -40,12 +40,12 @@ class Step:
 
 
 def steps(page: str) -> list[Step]:
-    found = []
+    tutorial_steps = []
     for mode, block in BLOCK.findall((DOCS / page).read_text(encoding="utf-8")):
         for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
             command, *shown = part.rstrip("\n").split("\n")
-            found.append(Step(command, tuple(line for line in shown if line.strip()), mode))
-    return found
+            tutorial_steps.append(Step(command, tuple(line for line in shown if line.strip()), mode))
+    return tutorial_steps
 
 
 def parts(line: str) -> list[str]:
@@ -57,12 +57,12 @@ def alike(shown: str, printed: str, mode: str) -> bool:
     if mode == "first words":
         return shown.split()[:1] == printed.split()[:1]
     tolerance = float(mode.removeprefix("tolerance ")) if mode else 0.0
-    ours, theirs = parts(shown), parts(printed)
-    return len(ours) == len(theirs) and all(
+    shown_parts, printed_parts = parts(shown), parts(printed)
+    return len(shown_parts) == len(printed_parts) and all(
         abs(float(a) - float(b)) <= tolerance
         if tolerance and "." in a and NUMBER.fullmatch(a) and NUMBER.fullmatch(b)
         else a == b
-        for a, b in zip(ours, theirs, strict=True)
+        for a, b in zip(shown_parts, printed_parts, strict=True)
     )
 
 
@@ -74,12 +74,12 @@ def missing(shown: Sequence[str], printed: Sequence[str], mode: str) -> str | No
         begun = 0  # the most lines of the chunk that stand together anywhere
         for start in range(place, len(printed) + 1):
             pairs = zip(lines, printed[start:], strict=False)
-            here = next(
+            position = next(
                 (n for n, (a, b) in enumerate(pairs) if not alike(a, b, mode)), min(len(lines), len(printed) - start)
             )
-            begun = max(begun, here)
-            if here == len(lines):
-                place = start + here
+            begun = max(begun, position)
+            if position == len(lines):
+                place = start + position
                 break
         else:
             return lines[begun]
@@ -94,8 +94,12 @@ def follow(page: str, folder: Path) -> None:
         program.parent.mkdir()
         program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m rlvr "$@"\n', encoding="utf-8")
         program.chmod(0o755)
-    here = {"PATH": f"{folder / 'bin'}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "RLVR_HOME": f"{folder}/runs"}
-    env = {**os.environ, **here, "RLVR_SHARED": str(SHARED), "COLUMNS": "80"}
+    settings = {
+        "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "RLVR_HOME": f"{folder}/runs",
+    }
+    env = {**os.environ, **settings, "RLVR_SHARED": str(SHARED), "COLUMNS": "80"}
     for step in steps(page):
         if step.mode == "not run":
             continue

@@ -100,10 +100,10 @@ def test_scores_read_as_those_of_unigram_give_other_tokens(tokenizer: Any) -> No
     """The reason for this module: transformers 5.10 gives Gemma's scores to Unigram, which adds them up."""
     from tokenizers import Tokenizer, models
 
-    theirs = Tokenizer(models.Unigram(list(zip(PIECES, SCORES, strict=True)), unk_id=3, byte_fallback=True))
+    unigram = Tokenizer(models.Unigram(list(zip(PIECES, SCORES, strict=True)), unk_id=3, byte_fallback=True))
     # greedy: ab is the best union, and c is left. Unigram: ab + c = 0 - 11, a + bc = -9 - 1, which is higher
     assert tokenizer.tokenize("abc") == ["ab", "c"]
-    assert theirs.encode("abc").tokens == ["a", "bc"]
+    assert unigram.encode("abc").tokens == ["a", "bc"]
 
 
 def test_special_tokens_and_the_files_of_a_folder(tokenizer: Any, tmp_path: Path) -> None:

@@ -21,8 +21,8 @@ def test_a_long_block_says_how_far_it_is(terminal: bool, monkeypatch: pytest.Mon
     monkeypatch.setattr("sys.stderr", stderr)
     for name in ("AFTER_S", "EVERY_S", "REFRESH_S"):
         monkeypatch.setattr(slow, name, 0.01)
-    with slow.slow("grading a.jsonl") as told:
-        told("rows", 1200, 3000)
+    with slow.slow("grading a.jsonl") as progress:
+        progress("rows", 1200, 3000)
         until = time.monotonic() + 30
         while stderr.getvalue().count("1,200") < 2 and time.monotonic() < until:
             time.sleep(0.01)
@@ -32,6 +32,6 @@ def test_a_long_block_says_how_far_it_is(terminal: bool, monkeypatch: pytest.Mon
 
 
 def test_a_short_block_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with slow.slow("grading a.jsonl") as told:
-        told("rows", 1, 2)
+    with slow.slow("grading a.jsonl") as progress:
+        progress("rows", 1, 2)
     assert capsys.readouterr() == ("", "")

@@ -67,8 +67,8 @@ def test_other_text_in_the_same_file_is_another_job(tmp_path: Path) -> None:
     for digit in "787":
         prompt.write_text(f'user: "Solve {digit}: {{problem}}"\nchat: false\n')
         data.write_text(f'{{"question": "3+4=?", "answer": "{digit}"}}\n' * 16)
-        for file, asked in ((prompt, options(prompt=str(prompt))), (data, ("egsw", RunOptions.of(dataset)))):
-            (job,) = read_jobs(*asked)
+        for file, command in ((prompt, options(prompt=str(prompt))), (data, ("egsw", RunOptions.of(dataset)))):
+            (job,) = read_jobs(*command)
             digests[file].append(job.digest)
     assert all(first == third != second for first, second, third in digests.values())
 
@@ -84,16 +84,16 @@ def test_another_equation_is_another_job(tmp_path: Path, monkeypatch: pytest.Mon
     (package / "method.py").write_text(source)
     monkeypatch.syspath_prepend(tmp_path)
     mine = importlib.import_module("my_equations.method").mine
-    found = []
+    hashes = []
     for file, text in changes:
         (package / f"{file}.py").write_text(text)
-        found.append(own_code(mine))
-    assert found[0] == found[1] == found[2] and len({*found}) == 3
+        hashes.append(own_code(mine))
+    assert hashes[0] == hashes[1] == hashes[2] and len({*hashes}) == 3
     (job,) = read_jobs("baselines", RunOptions(arm="grpo", seeds=1))
-    own = replace(job, experiment=experiment(base=job.experiment, equations=[use(mine)]))  # type: ignore[arg-type]
-    assert job.own_files() == {} and own.own_files() == {"equation mine": found[-1]}
+    changed = replace(job, experiment=experiment(base=job.experiment, equations=[use(mine)]))  # type: ignore[arg-type]
+    assert job.own_files() == {} and changed.own_files() == {"equation mine": hashes[-1]}
     monkeypatch.setattr("harness.spec.own_code.PAPERS", ())
-    assert own_code(egsw)  # of a paper of this project the commit tells
+    assert own_code(egsw)  # the commit tells the code of this project's papers
 
 
 def test_the_protocol_measures_the_benchmark(tmp_path: Path) -> None:

@@ -102,10 +102,10 @@ ODD: dict[
 }
 
 
-def _resealed_as(train: Path, of: str, other: str) -> None:
+def _resealed_as(train: Path, before: str, after: str) -> None:
     path = train / f"checkpoint-{STEPS}" / "whole"
-    assert of in path.read_text()
-    path.write_text(path.read_text().replace(of, other))
+    assert before in path.read_text()
+    path.write_text(path.read_text().replace(before, after))
 
 
 @pytest.mark.parametrize("name", ODD)

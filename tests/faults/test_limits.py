@@ -26,7 +26,7 @@ LATIN = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}  # as a l
 
 
 @pytest.mark.parametrize(
-    ("words", "environment", "limit", "code", "said"),
+    ("words", "environment", "limit", "code", "message"),
     [
         (["grade", "a.jsonl", "out=g.jsonl"], {}, FILES, 2, "File too large: 'g.jsonl'"),
         (TABLES, {"RLVR_CACHE": "/proc/none"}, None, 2, "set RLVR_CACHE to a folder to write to"),
@@ -38,7 +38,12 @@ LATIN = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}  # as a l
     ],
 )
 def test_a_limit_is_one_sentence(
-    words: list[str], environment: dict[str, str], limit: tuple[int, int] | None, code: int, said: str, tmp_path: Path
+    words: list[str],
+    environment: dict[str, str],
+    limit: tuple[int, int] | None,
+    code: int,
+    message: str,
+    tmp_path: Path,
 ) -> None:
     (tmp_path / "a.jsonl").write_text('{"answer": "1", "response": "\\\\boxed{1} \u00e9"}\n', encoding="utf-8")
     home = {"RLVR_HOME": str(tmp_path / "home"), "RLVR_CACHE": str(tmp_path / "cache")}
@@ -51,7 +56,7 @@ def test_a_limit_is_one_sentence(
         preexec_fn=None if limit is None else lambda: resource.setrlimit(limit[0], (limit[1], limit[1])),
     )
     err = done.stderr.decode()
-    assert done.returncode == code and said in err and "Traceback" not in err, err
+    assert done.returncode == code and message in err and "Traceback" not in err, err
     assert not [path for path in tmp_path.rglob(".*.part")]
 
 
@@ -72,5 +77,5 @@ def test_a_limit_of_threads_and_processes_is_one_sentence(processes: int, tmp_pa
         check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (processes, processes)),
     )
-    said = "a limit on threads, processes or memory is reached"
-    assert done.returncode == 1 and said in done.stderr and "Traceback" not in done.stderr, done.stderr
+    message = "a limit on threads, processes or memory is reached"
+    assert done.returncode == 1 and message in done.stderr and "Traceback" not in done.stderr, done.stderr

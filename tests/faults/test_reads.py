@@ -161,8 +161,8 @@ class Tried:
             if not kept:
                 self.broken.append(f"{name}, {damaged.name}, {what}: exit code {code}: {err[-400:].strip()}")
 
-    def report(self, of: str) -> None:
-        print(f"{self.reads} damaged reads of {of}: {self.refused} refused, {len(self.broken)} promises broken")
+    def report(self, what: str) -> None:
+        print(f"{self.reads} damaged reads of {what}: {self.refused} refused, {len(self.broken)} promises broken")
         assert not self.broken, "\n".join(self.broken)
 
 
@@ -222,11 +222,13 @@ def test_an_mlflow_store(home: Home, place: Path, monkeypatch: pytest.MonkeyPatc
     use_copy()
     tried = Tried(commands, place)
     kept = {json.loads(p.read_text())["id"]: p.parent for p in (home.folder / "artifacts").rglob("run.json")}
-    mine, theirs = (kept[json.loads((run / "run.json").read_text())["id"]] for run in (home.run, home.other))
-    for path in sorted(p for p in mine.rglob("*") if p.is_file()):
+    run_folder, other_folder = (
+        kept[json.loads((run / "run.json").read_text())["id"]] for run in (home.run, home.other)
+    )
+    for path in sorted(p for p in run_folder.rglob("*") if p.is_file()):
         before = path.read_bytes()
         for what, damage in DAMAGES.items():
-            damage(path, theirs / path.relative_to(mine))
+            damage(path, other_folder / path.relative_to(run_folder))
             tried.all(path, what)
             restore(path, before)
     for what, damage in DAMAGES.items():

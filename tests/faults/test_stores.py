@@ -80,8 +80,8 @@ def forget(uri: str) -> None:
 
     client = MlflowClient(tracking_uri=uri)
     for experiment in client.search_experiments():
-        for found in client.search_runs([experiment.experiment_id]):
-            client.delete_run(found.info.run_id)
+        for mirrored in client.search_runs([experiment.experiment_id]):
+            client.delete_run(mirrored.info.run_id)
 
 
 @contextmanager

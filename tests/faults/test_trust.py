@@ -29,15 +29,15 @@ def test_no_credential_in_output_records_store_tables_or_report(tmp_path: Path) 
         run(RUN, home, environment=dead),
     ]
     with mlflow_server(tmp_path / "server") as address:
-        own = {**PLANTED, "MLFLOW_TRACKING_URI": address.replace("://", "://carol:planted-pw-2@")}
+        environment_of_store = {**PLANTED, "MLFLOW_TRACKING_URI": address.replace("://", "://carol:planted-pw-2@")}
         ended += [
-            run(RUN, served, environment=own),
-            run(["tables", "paper=egsw", f"out={out / 'served'}"], served, environment=own),
-            run(["sync"], served, environment=own),
+            run(RUN, served, environment=environment_of_store),
+            run(["tables", "paper=egsw", f"out={out / 'served'}"], served, environment=environment_of_store),
+            run(["sync"], served, environment=environment_of_store),
         ]
-    assert [one.code for one in ended] == [0, 0, 0, 2, 2, 0, 0, 0], ended
+    assert [result.code for result in ended] == [0, 0, 0, 2, 2, 0, 0, 0], ended
     secrets = [*PLANTED.values(), "planted-in-a-url", "planted-pw-"]
-    shown = "".join(one.out + one.err for one in ended)
+    shown = "".join(result.out + result.err for result in ended)
     assert [secret for secret in secrets if secret in shown] == []
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert len(files) > 50

@@ -31,12 +31,12 @@ def prepared(batch: TokenBatch) -> TokenBatch:
 def pairs(case: Case, batch: TokenBatch) -> Iterator[Pair]:
     """Each part of the method beside the slow version's; a part that one of them lacks is its neutral value."""
     got, want = case.method.apply(batch), case.slow(batch)
-    one = torch.ones(batch.mask.shape, dtype=torch.float64)
+    ones = torch.ones(batch.mask.shape, dtype=torch.float64)
 
     def part(value: torch.Tensor | None, neutral: torch.Tensor) -> torch.Tensor:
         return neutral if value is None else value
 
-    gates = part(want.gates, one)
+    gates = part(want.gates, ones)
     counted = batch.mask & (gates != 0) if case.method.denominator.value == "kept" else batch.mask
     coefficients = aggregation_coefficients(  # its own tests are in tests/harness/step
         batch.mask,
@@ -46,9 +46,9 @@ def pairs(case: Case, batch: TokenBatch) -> Iterator[Pair]:
         groups=batch.groups,
     )
     yield "advantages", got.advantages, part(want.advantages, batch.need("advantages"))
-    yield "weights", got.weights, part(want.weights, one) * coefficients
-    yield "gates", part(got.gates, one), gates
-    yield "penalties", part(got.penalties, 0 * one), part(want.penalties, 0 * one)
+    yield "weights", got.weights, part(want.weights, ones) * coefficients
+    yield "gates", part(got.gates, ones), gates
+    yield "penalties", part(got.penalties, 0 * ones), part(want.penalties, 0 * ones)
     objective = case.method.objective
     assert (objective is None) == (case.objective is None)
     if objective is not None and case.objective is not None:

@@ -68,5 +68,5 @@ def test_log_probabilities_and_entropies_stay_what_they_are(
     fast = signals(make_worker(random_model, **options), vocab, temperature)
     for name, rows in plain[temperature].items():
         for want, got, row in zip(rows, fast[name], verl_rows(rollout(vocab)).values(), strict=True):
-            last = len(row["responses"])  # of a sequence only the response's positions are read
+            last = len(row["responses"])  # only the response's positions of a sequence are read
             torch.testing.assert_close(got[-last - 1 : -1], want[-last - 1 : -1], rtol=1e-5, atol=1e-5)

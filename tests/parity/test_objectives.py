@@ -43,7 +43,7 @@ OBJECTIVES: dict[str, tuple[str, tuple[float, float, float], tuple[str, str]]] =
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_loss_and_gradient_equal_verls(name: str, record_property: Any) -> None:
-    case, (low, high, c), (ours, theirs) = OBJECTIVES[name]
+    case, (low, high, c), (ours, verl_aggregation) = OBJECTIVES[name]
     function, values = CASES[case]
     config = ActorConfig(
         strategy="fsdp2",
@@ -63,7 +63,7 @@ def test_loss_and_gradient_equal_verls(name: str, record_property: Any) -> None:
             logp = t["logp"].clone().requires_grad_()
             if of_verl:
                 arguments = (t["old_logp"], logp, t["advantages"], t["mask"].to(logp.dtype))
-                loss, _ = core_algos.get_policy_loss_fn(name)(*arguments, loss_agg_mode=theirs, config=config)
+                loss, _ = core_algos.get_policy_loss_fn(name)(*arguments, loss_agg_mode=verl_aggregation, config=config)
             else:
                 weights = aggregation_coefficients(t["mask"], ours, max_tokens=9)  # type: ignore[arg-type]
                 loss = policy_loss(
@@ -104,35 +104,37 @@ REWARDS = [1.0, 0.0, 0.0, 1.0, 0.3, 1.0, -1.0, 0.0]
 
 def test_advantages_equal_verls() -> None:
     batch, rewards, mask, index = scored(REWARDS)
-    theirs, _ = core_algos.compute_rloo_outcome_advantage(rewards.clone(), mask, index)
-    torch.testing.assert_close(rloo(batch), theirs, rtol=1e-5, atol=1e-6)
-    theirs, _ = core_algos.compute_opo_outcome_advantage(rewards.clone(), mask, index)
-    torch.testing.assert_close(opo(batch), theirs, rtol=1e-5, atol=1e-6)
-    theirs, _ = core_algos.compute_reinforce_plus_plus_baseline_outcome_advantage(rewards.clone(), mask, index)
-    torch.testing.assert_close(reinforce_pp(batch, baseline="group"), theirs, rtol=1e-5, atol=1e-6)
+    verl_result, _ = core_algos.compute_rloo_outcome_advantage(rewards.clone(), mask, index)
+    torch.testing.assert_close(rloo(batch), verl_result, rtol=1e-5, atol=1e-6)
+    verl_result, _ = core_algos.compute_opo_outcome_advantage(rewards.clone(), mask, index)
+    torch.testing.assert_close(opo(batch), verl_result, rtol=1e-5, atol=1e-6)
+    verl_result, _ = core_algos.compute_reinforce_plus_plus_baseline_outcome_advantage(rewards.clone(), mask, index)
+    torch.testing.assert_close(reinforce_pp(batch, baseline="group"), verl_result, rtol=1e-5, atol=1e-6)
     # REINFORCE++ with the reward on the last token and gamma 1: the return is the reward on every token
     last = torch.zeros_like(rewards)
     for i, n in enumerate(mask.sum(1).long().tolist()):
         last[i, n - 1] = REWARDS[i]
-    theirs, _ = core_algos.compute_reinforce_plus_plus_outcome_advantage(last, mask, config=SimpleNamespace(gamma=1.0))
-    torch.testing.assert_close(reinforce_pp(batch, baseline="none"), theirs, rtol=1e-5, atol=1e-6)
+    verl_result, _ = core_algos.compute_reinforce_plus_plus_outcome_advantage(
+        last, mask, config=SimpleNamespace(gamma=1.0)
+    )
+    torch.testing.assert_close(reinforce_pp(batch, baseline="none"), verl_result, rtol=1e-5, atol=1e-6)
     greedy = torch.tensor([1.0] * 4 + [0.25] * 4)
-    theirs, _ = core_algos.compute_remax_outcome_advantage(last, greedy, mask)
-    torch.testing.assert_close(remax(replace(batch, greedy_rewards=greedy)), theirs, rtol=1e-5, atol=1e-6)
+    verl_result, _ = core_algos.compute_remax_outcome_advantage(last, greedy, mask)
+    torch.testing.assert_close(remax(replace(batch, greedy_rewards=greedy)), verl_result, rtol=1e-5, atol=1e-6)
     logits = torch.randn(*mask.shape, 9, generator=torch.Generator().manual_seed(0))
     logp, squares = logits.log_softmax(-1)[..., 0], (logits.softmax(-1) ** 2).sum(-1)
-    theirs, _ = core_algos.compute_optimal_token_baseline_advantage(last, mask, index, logp, squares)
-    assert float(theirs.abs().max()) > 0.5
+    verl_result, _ = core_algos.compute_optimal_token_baseline_advantage(last, mask, index, logp, squares)
+    assert float(verl_result.abs().max()) > 0.5
     ours = otb(replace(batch, logp=logp, pi_squared=squares), epsilon=1e-8)
-    torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(ours, verl_result, rtol=1e-5, atol=1e-6)
 
 
 def test_gpg_differs_from_verls_by_the_estimate_of_the_groups_that_learn() -> None:
     # veRL: alpha = B / (rewards that are not 0); ours, as the paper: B / (responses of groups that learn)
     rewards = [1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0]  # one group learns: ours 8 / 4; veRL's 8 / 5
     batch, token_level, mask, index = scored(rewards)
-    theirs, _ = core_algos.compute_gpg_outcome_advantage(token_level, mask, index)
-    torch.testing.assert_close(gpg(batch, scale=1.0) / 2, theirs / 1.6, rtol=1e-5, atol=1e-6)
+    verl_result, _ = core_algos.compute_gpg_outcome_advantage(token_level, mask, index)
+    torch.testing.assert_close(gpg(batch, scale=1.0) / 2, verl_result / 1.6, rtol=1e-5, atol=1e-6)
 
 
 def test_gdpo_differs_from_verls_by_whitening_tokens_instead_of_responses() -> None:
@@ -140,7 +142,7 @@ def test_gdpo_differs_from_verls_by_whitening_tokens_instead_of_responses() -> N
     batch = replace(batch, mask=torch.ones_like(batch.mask))  # equal lengths: only the degrees of freedom differ
     parts = torch.stack([batch.rewards, batch.rewards.roll(3)], 1)
     ours = gdpo(replace(batch, reward_parts=parts, reward_weights=(1.0, 0.5)), epsilon=1e-6)
-    theirs, _ = core_algos.compute_gdpo_outcome_advantage(
+    verl_result, _ = core_algos.compute_gdpo_outcome_advantage(
         torch.zeros(8, 5),
         batch.mask.long(),
         index,
@@ -149,7 +151,7 @@ def test_gdpo_differs_from_verls_by_whitening_tokens_instead_of_responses() -> N
         batch={"prompts": torch.zeros(8, 2), "attention_mask": torch.ones(8, 7, dtype=torch.int64)},
     )
     # 8 responses: variance of 5 x 8 tokens over 39, ours of 8 responses over 7
-    torch.testing.assert_close(ours * (39 / (5 * 7)) ** 0.5, theirs, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(ours * (39 / (5 * 7)) ** 0.5, verl_result, rtol=1e-5, atol=1e-6)
 
 
 def test_corrections_equal_verls() -> None:
@@ -163,16 +165,16 @@ def test_corrections_equal_verls() -> None:
     made = []
     for level in ("token", "sequence"):
         for outside, bounds, low, high in (("truncate", 1.1, 0.0, 1.1), ("mask", "0.9_1.2", 0.9, 1.2)):
-            theirs, _ = verls.compute_rollout_correction_weights(gaps, mask, level, bounds)
+            verl_result, _ = verls.compute_rollout_correction_weights(gaps, mask, level, bounds)
             values: Any = {"level": level, "outside": outside, "low": low, "high": high}
-            made.append((rollout_correction(batch, **values), theirs))
-    # of the geometric mean veRL bounds the inverse
+            made.append((rollout_correction(batch, **values), verl_result))
+    # veRL bounds the inverse of the geometric mean
     for statistic, option, bounds, low, high in (
         ("geometric_mean", "seq_mean_k1", f"{1 / 1.1}_{1 / 0.9}", 0.9, 1.1),
         ("k3", "seq_mean_k3", "0.04", 0.0, 0.04),
     ):
-        theirs, _ = verls.compute_rollout_rejection_mask(gaps, mask, option, bounds)
-        assert 0 < theirs.sum() < mask.sum()
-        made.append((rollout_rejection(batch, statistic=statistic, low=low, high=high), theirs))  # type: ignore[arg-type]
-    for ours, theirs in made:
-        torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-6)
+        verl_result, _ = verls.compute_rollout_rejection_mask(gaps, mask, option, bounds)
+        assert 0 < verl_result.sum() < mask.sum()
+        made.append((rollout_rejection(batch, statistic=statistic, low=low, high=high), verl_result))  # type: ignore[arg-type]
+    for ours, verl_result in made:
+        torch.testing.assert_close(ours, verl_result, rtol=1e-5, atol=1e-6)

@@ -44,13 +44,13 @@ def same_step(
     loss, _ = fast(trainer, fixed)
     line = step(declared, rows, worker, model, out=out, **how)
     assert line["metrics"]["train/loss"] == pytest.approx(loss, rel=RELATIVE)
-    theirs = worker.engine.gradients
-    mine = {n: p.grad for n, p in trainer.model.named_parameters()}
-    assert theirs.keys() == mine.keys()
-    scale = max(float(gradient.abs().max()) for gradient in mine.values())
+    verl_gradients = worker.engine.gradients
+    trl_gradients = {n: p.grad for n, p in trainer.model.named_parameters()}
+    assert verl_gradients.keys() == trl_gradients.keys()
+    scale = max(float(gradient.abs().max()) for gradient in trl_gradients.values())
     assert scale > 0
-    for key, gradient in mine.items():
-        torch.testing.assert_close(theirs[key], gradient, rtol=RELATIVE, atol=RELATIVE * scale, msg=key)
+    for key, gradient in trl_gradients.items():
+        torch.testing.assert_close(verl_gradients[key], gradient, rtol=RELATIVE, atol=RELATIVE * scale, msg=key)
     return {key: values[-1] for key, values in trainer._metrics["train"].items() if values}, line["metrics"]
 
 
@@ -117,9 +117,9 @@ def test_a_step_on_the_samplers_log_probabilities_is_the_same_through_both_backe
     """`old_policy=sampler`; at the first update of a rollout the policy is not the old one then."""
     from evals.provenance import Origin
 
-    own = declared_with(CASES[name])
-    trainer = make_trainer(own, random_model, tmp_path, 2)
-    declared = own.override({"old_policy": "sampler"}, Origin.USER, "a test")
+    declared_case = declared_with(CASES[name])
+    trainer = make_trainer(declared_case, random_model, tmp_path, 2)
+    declared = declared_case.override({"old_policy": "sampler"}, Origin.USER, "a test")
     trainer.experiment = declared  # the translation refuses it, because no vLLM samples here; the rollout is given
     fixed = rollout(trainer.model.config.vocab_size, declared)
     rows = verl_rows(fixed)

@@ -41,17 +41,25 @@ def test_one_step_changes_the_weights_alike(tmp_path: Path) -> None:
     optimiser = torch.optim.AdamW(trainer.model.parameters(), lr=RATE, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0)
     fast(trainer, fixed)
     optimiser.step()
-    ours = moved(start, weights(trainer.model))
+    trl_moves = moved(start, weights(trainer.model))
 
     worker = make_worker(model_dir, passes="bf16", rate=RATE)
     before = weights(worker.engine.module)
     step(declared, verl_rows(fixed), worker, model_dir, number=1, micro_batch=None, out=tmp_path)
-    theirs = moved(before, weights(worker.engine.module))
+    verl_moves = moved(before, weights(worker.engine.module))
 
-    share = [float((m != 0).double().mean()) for m in (ours, theirs)]
-    cosine = float(torch.nn.functional.cosine_similarity(ours, theirs, dim=0))
-    print("share moved, TRL and veRL:", share, "cosine:", cosine, "norms:", float(ours.norm()), float(theirs.norm()))
+    share = [float((m != 0).double().mean()) for m in (trl_moves, verl_moves)]
+    cosine = float(torch.nn.functional.cosine_similarity(trl_moves, verl_moves, dim=0))
+    print(
+        "share moved, TRL and veRL:",
+        share,
+        "cosine:",
+        cosine,
+        "norms:",
+        float(trl_moves.norm()),
+        float(verl_moves.norm()),
+    )
     assert abs(share[0] - share[1]) < 0.01 and min(share) > 0.5
     # Adam's first step is the sign of the gradient: bf16 rounds differently in the two, so signs near 0 differ
     assert cosine > 0.9
-    assert 0.95 < float(ours.norm() / theirs.norm()) < 1.05
+    assert 0.95 < float(trl_moves.norm() / verl_moves.norm()) < 1.05

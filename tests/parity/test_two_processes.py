@@ -31,9 +31,9 @@ def test_two_processes_take_the_step_of_one(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr[-3000:]
         by_processes[processes] = json.loads((tmp_path / f"{processes}.json").read_text())
     assert by_processes[1].keys() == by_processes[2].keys() == set(VERL)
-    for name, one in by_processes[1].items():
+    for name, metrics in by_processes[1].items():
         method: Method = CASES[name].method
         if method.looks_at_micro_batches:
             continue  # a statistic of each forward pass: which sequences share one depends on the processes
-        for key, value in one.items():
+        for key, value in metrics.items():
             assert by_processes[2][name][key] == pytest.approx(value, rel=1e-5, abs=1e-8), (name, key)

@@ -70,23 +70,23 @@ def log_probabilities(model: Any, prompt: Sequence[int], response: Sequence[int]
     return logits.float().log_softmax(-1)
 
 
-def by_vllm(model: Path, asked: Sequence[Request]) -> dict[str, tuple[Completion, Any]]:
+def by_vllm(model: Path, requests: Sequence[Request]) -> dict[str, tuple[Completion, Any]]:
     """The greedy completion of each request by vLLM, by its problem's name, with what vLLM itself says of it: token ids
     and the log-probability of each."""
     from evals.sampling import engines
 
     vllm: Any = engines.create("vllm", str(model))
-    said: list[Any] = []
+    outputs: list[Any] = []
     completions, sampling = vllm._completions, vllm._sampling
 
     def with_log_probabilities(request: Request, decoding: Any) -> Any:
         made = sampling(request, decoding)
-        made.logprobs = 0  # of the chosen token alone
+        made.logprobs = 0  # the chosen token's alone
         return made
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(vllm, "_completions", lambda ready, *stop: (said.extend(ready), completions(ready, *stop))[1])
+        patch.setattr(vllm, "_completions", lambda ready, *stop: (outputs.extend(ready), completions(ready, *stop))[1])
         patch.setattr(vllm, "_sampling", with_log_probabilities)
-        done = {completion.key: completion for batch in vllm.generate(asked, GREEDY) for completion in batch}
+        done = {completion.key: completion for batch in vllm.generate(requests, GREEDY) for completion in batch}
     vllm.close()
-    return {request.key[0]: (done[request.key], output) for request, output in said}
+    return {request.key[0]: (done[request.key], output) for request, output in outputs}

@@ -27,18 +27,20 @@ pytest.importorskip("vllm", reason="vLLM is not installed here: nox -s real")
 
 
 @pytest.fixture(scope="module")
-def asked(engine: Any) -> list[Request]:
+def greedy_requests(engine: Any) -> list[Request]:
     return requests(engine.tokenizer)
 
 
-def test_vllm_s_greedy_responses_are_those_of_plain_passes(model: Path, engine: Any, asked: list[Request]) -> None:
-    largest, responses = 0.0, by_vllm(model, asked)
-    for request in asked:
+def test_vllm_s_greedy_responses_are_those_of_plain_passes(
+    model: Path, engine: Any, greedy_requests: list[Request]
+) -> None:
+    largest, responses = 0.0, by_vllm(model, greedy_requests)
+    for request in greedy_requests:
         completion, output = responses[request.key[0]]
         tokens = list(output.token_ids)
         plain = check_greedy(engine, request, completion, tokens)
-        theirs = torch.tensor([at[token].logprob for at, token in zip(output.logprobs, tokens, strict=True)])
-        largest = max(largest, float((plain - theirs).abs().max()))
+        vllm_logp = torch.tensor([at[token].logprob for at, token in zip(output.logprobs, tokens, strict=True)])
+        largest = max(largest, float((plain - vllm_logp).abs().max()))
     print(f"largest difference of a log-probability: {largest:g}")
     assert 0 < largest < EQUAL
 
@@ -71,26 +73,28 @@ def server(model: Path) -> Iterator[str]:
         process.wait(60)
 
 
-def test_a_server_gives_the_same_prompts_and_responses(engine: Any, asked: list[Request], server: str) -> None:
-    for request in asked:  # its chat template, on the messages; ours is rendered here
+def test_a_server_gives_the_same_prompts_and_responses(
+    engine: Any, greedy_requests: list[Request], server: str
+) -> None:
+    for request in greedy_requests:  # its chat template, on the messages; ours is rendered here
         body = json.dumps({"model": "smollm2", "messages": list(request.messages or ()), "add_generation_prompt": True})
         question = urllib.request.Request(f"{server}/tokenize", body.encode(), {"Content-Type": "application/json"})
         with urllib.request.urlopen(question, timeout=60) as answer:
             assert json.load(answer)["tokens"] == prompt_tokens(engine.tokenizer, request.prompt_text)
     asking = engines.create("openai", "smollm2", url=f"{server}/v1")
-    done = {completion.key: completion for batch in asking.generate(asked, GREEDY) for completion in batch}
-    ours = {completion.key: completion for batch in engine.generate(asked, GREEDY) for completion in batch}
+    done = {completion.key: completion for batch in asking.generate(greedy_requests, GREEDY) for completion in batch}
+    ours = {completion.key: completion for batch in engine.generate(greedy_requests, GREEDY) for completion in batch}
     same = [key for key, completion in done.items() if completion == ours[key]]
     assert len(same) >= len(PROBLEMS) - 2
-    for request in asked:
+    for request in greedy_requests:
         if request.key not in same:
             check_near(engine, request, ours[request.key].text, done[request.key].text)
 
 
-def check_near(engine: Any, request: Request, ours: str, theirs: str) -> None:
+def check_near(engine: Any, request: Request, first_text: str, second: str) -> None:
     """Where two texts part, the two best log-probabilities are nearer than `NEAR`."""
-    tokens = engine.tokenizer.encode(ours)
-    first = next(n for n in range(len(tokens)) if not theirs.startswith(engine.tokenizer.decode(tokens[: n + 1])))
+    tokens = engine.tokenizer.encode(first_text)
+    first = next(n for n in range(len(tokens)) if not second.startswith(engine.tokenizer.decode(tokens[: n + 1])))
     prompt = prompt_tokens(engine.tokenizer, request.prompt_text)
     best = log_probabilities(engine.model, prompt, tokens[:first])[-1].topk(2).values
-    assert float(best[0] - best[1]) < NEAR, f"{ours!r} and {theirs!r} part at token {first}"
+    assert float(best[0] - best[1]) < NEAR, f"{first_text!r} and {second!r} part at token {first}"

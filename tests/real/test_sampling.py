@@ -17,16 +17,16 @@ from tests.real.conftest import GREEDY, PROBLEMS, log_probabilities, requests
 
 NEAR = 1e-3  # nats: two tokens that are nearer may change places with the order of float32 sums
 EQUAL = 1e-3  # nats, between two engines' log-probabilities of a token, both in float32
-SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"  # of its chat template
+SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"  # its chat template has it
 
 
 @pytest.fixture(scope="module")
-def asked(engine: Any) -> list[Request]:
+def greedy_requests(engine: Any) -> list[Request]:
     return requests(engine.tokenizer)
 
 
 @pytest.fixture(scope="module")
-def responses(engine: Any, asked: list[Request]) -> dict[str, tuple[Completion, list[int]]]:
+def responses(engine: Any, greedy_requests: list[Request]) -> dict[str, tuple[Completion, list[int]]]:
     """The greedy responses of transformers, 16 in a batch, with their token ids, end token included."""
     rows: list[list[int]] = []
     with pytest.MonkeyPatch.context() as patch:
@@ -36,7 +36,7 @@ def responses(engine: Any, asked: list[Request]) -> dict[str, tuple[Completion, 
             "response_text",
             lambda tokenizer, tokens, stopped: (rows.extend(tokens), text_of(tokenizer, tokens, stopped))[1],
         )
-        done = [completion for batch in engine.generate(asked, GREEDY) for completion in batch]
+        done = [completion for batch in engine.generate(greedy_requests, GREEDY) for completion in batch]
     return {completion.key[0]: (completion, row) for completion, row in zip(done, rows, strict=True)}
 
 
@@ -86,8 +86,8 @@ def test_the_tokenizer_ends_pads_and_splits_as_the_published_one(engine: Any) ->
 
 
 def test_batched_greedy_responses_are_the_most_likely_tokens_of_plain_passes(
-    engine: Any, asked: list[Request], responses: dict[str, tuple[Completion, list[int]]]
+    engine: Any, greedy_requests: list[Request], responses: dict[str, tuple[Completion, list[int]]]
 ) -> None:
-    for request in asked:
+    for request in greedy_requests:
         check_greedy(engine, request, *responses[request.key[0]])
     assert {completion.finish_reason for completion, _ in responses.values()} == {"stop", "length"}

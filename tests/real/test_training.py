@@ -49,9 +49,9 @@ def test_a_saved_model_samples_as_it_does_in_plain_transformers(trained: tuple[P
     final = trained[0] / "train" / "final"
     engine = TransformersEngine(str(final), device="cpu")
     plain, tokenizer = AutoModelForCausalLM.from_pretrained(final), AutoTokenizer.from_pretrained(final)
-    asked = requests(engine.tokenizer)[:3]
-    done = {c.key: c for batch in engine.generate(asked, GREEDY) for c in batch}
-    for request in asked:
+    first_requests = requests(engine.tokenizer)[:3]
+    done = {c.key: c for batch in engine.generate(first_requests, GREEDY) for c in batch}
+    for request in first_requests:
         ids = torch.tensor([prompt_tokens(tokenizer, request.prompt_text)])
         out = plain.generate(
             ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=GREEDY.max_tokens

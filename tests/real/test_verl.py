@@ -91,9 +91,9 @@ def _check_saved(model: Path, final: Path) -> None:
     """It has the base model's description, and vLLM's greedy responses are its most likely tokens."""
     check_description(model, final)
     engine = TransformersEngine(str(final), device="cpu")
-    asked = requests(engine.tokenizer)[:4]
-    responses = by_vllm(final, asked)
-    for request in asked:
+    first_requests = requests(engine.tokenizer)[:4]
+    responses = by_vllm(final, first_requests)
+    for request in first_requests:
         completion, output = responses[request.key[0]]
         check_greedy(engine, request, completion, list(output.token_ids))
 
@@ -107,9 +107,9 @@ def test_an_update_equals_a_separate_computation(model: Path, tmp_path: Path) ->
     responses = [[*tokenizer.encode(text), tokenizer.eos_token_id] for text in RESPONSES]
     update = Update([prompt] * len(responses), responses, torch.tensor(REWARDS), 0.0)
     generator = torch.Generator().manual_seed(0)
-    with torch.no_grad():  # of policies that are not this one, so that ratios and the KL term count
-        own = [log_probabilities(plain, prompt, response) for response in responses]
-        old, reference = ([p + 0.1 * torch.randn(len(p), generator=generator) for p in own] for _ in range(2))
+    with torch.no_grad():  # policies that are not this one, so that ratios and the KL term count
+        log_p = [log_probabilities(plain, prompt, response) for response in responses]
+        old, reference = ([p + 0.1 * torch.randn(len(p), generator=generator) for p in log_p] for _ in range(2))
     loss = grpo_loss(plain, update, old, reference)
     gradients = {name: weight.grad for name, weight in plain.named_parameters()}
     norm = torch.stack([gradient.norm() for gradient in gradients.values() if gradient is not None]).norm()
@@ -124,13 +124,15 @@ def test_an_update_equals_a_separate_computation(model: Path, tmp_path: Path) ->
     }
     line = step(declared, rows, worker, model, number=1, micro_batch=2, out=tmp_path)
     assert line["metrics"]["train/loss"] == pytest.approx(loss, rel=1e-4)
-    theirs = worker.engine.gradients
-    assert theirs.keys() == gradients.keys()
+    verl_gradients = worker.engine.gradients
+    assert verl_gradients.keys() == gradients.keys()
     scale = max(float(gradient.abs().max()) for gradient in gradients.values() if gradient is not None)
     assert scale > 0
     for name, gradient in gradients.items():
-        torch.testing.assert_close(theirs[name], gradient, rtol=1e-3, atol=1e-4 * scale, msg=name)
-    assert float(torch.stack([g.norm() for g in theirs.values()]).norm()) == pytest.approx(float(norm), rel=1e-4)
+        torch.testing.assert_close(verl_gradients[name], gradient, rtol=1e-3, atol=1e-4 * scale, msg=name)
+    assert float(torch.stack([g.norm() for g in verl_gradients.values()]).norm()) == pytest.approx(
+        float(norm), rel=1e-4
+    )
 
 
 def row(

@@ -43,17 +43,17 @@ def test_each_update_equals_a_separate_computation(model: Path, trained: tuple[P
 
 def test_sampler_and_trainer_agree_on_the_log_probabilities(trained: tuple[Path, list[Update]]) -> None:
     gaps = [row["metrics"].get("train/mismatch_max_logp_gap") for row in read_jsonl(trained[0] / "metrics.jsonl")]
-    assert len(gaps) == UPDATES  # of the responses of each update
+    assert len(gaps) == UPDATES  # the responses of each update
     assert all(0 < gap < 0.2 for gap in gaps)  # vLLM samples in bfloat16 here, the trainer is in float32
 
 
 def test_the_saved_model_samples_in_vllm_as_in_transformers(trained: tuple[Path, list[Update]]) -> None:
     final = trained[0] / "train" / "final"
     engine = TransformersEngine(str(final), device="cpu")
-    asked = requests(engine.tokenizer)
-    responses = by_vllm(final, asked)
-    for request in asked:
+    all_requests = requests(engine.tokenizer)
+    responses = by_vllm(final, all_requests)
+    for request in all_requests:
         completion, output = responses[request.key[0]]
         plain = check_greedy(engine, request, completion, list(output.token_ids))
-        theirs = [at[token].logprob for at, token in zip(output.logprobs, output.token_ids, strict=True)]
-        torch.testing.assert_close(plain, torch.tensor(theirs), rtol=0, atol=EQUAL)
+        vllm_logp = [at[token].logprob for at, token in zip(output.logprobs, output.token_ids, strict=True)]
+        torch.testing.assert_close(plain, torch.tensor(vllm_logp), rtol=0, atol=EQUAL)

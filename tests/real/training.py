@@ -67,8 +67,8 @@ def recorded() -> Iterator[list[Update]]:
     updates: list[Update] = []
     compute = MethodTrainer.compute_loss
 
-    def compute_loss(self: Any, model: Any, inputs: Mapping[str, Any], *others: Any, **named: Any) -> Any:
-        loss = compute(self, model, inputs, *others, **named)
+    def compute_loss(self: Any, model: Any, inputs: Mapping[str, Any], *arguments: Any, **named: Any) -> Any:
+        loss = compute(self, model, inputs, *arguments, **named)
 
         def rows(what: str) -> list[list[int]]:
             pairs = zip(inputs[f"{what}_ids"], inputs[f"{what}_mask"], strict=True)
@@ -137,7 +137,7 @@ def check_updates(model: Path, run: Path, updates: Sequence[Update]) -> None:
     from safetensors.torch import load_file
 
     metrics = [row["metrics"] for row in read_jsonl(run / "metrics.jsonl")]
-    made, own = replayed(model, updates)
+    made, trained = replayed(model, updates)
     assert len(made) == len(metrics) >= UPDATES
     for update, logged, (loss, norm) in zip(updates, metrics, made, strict=True):
         assert len(set(update.rewards.tolist())) > 1
@@ -147,7 +147,7 @@ def check_updates(model: Path, run: Path, updates: Sequence[Update]) -> None:
     assert abs(made[1][0]) > 1e-4  # off the policy that sampled, the objective is not 0: a hundred times the tolerance
     base, saved = load_file(model / "model.safetensors"), load_file(run / "train" / "final" / "model.safetensors")
     apart = moved = 0.0
-    for name, weight in own.named_parameters():
+    for name, weight in trained.named_parameters():
         apart += float((saved[name] - weight.detach()).square().sum())
         moved += float((saved[name] - base[name].float()).square().sum())
     assert apart < 1e-2 * moved  # Adam divides by the gradient's size: what is near 0 in both has another sign

@@ -68,7 +68,7 @@ def test_the_pages_have_the_right_answers_of_the_committed_verdicts(tmp_path: Pa
         ("smollm2-135m", "gsm8k"): (27, 1319),
     }
     page = (RESULTS / "README.md").read_text(encoding="utf-8")
-    assert all(f" | {100 * right / of:.1f} [" in page for right, of in counts.values())
+    assert all(f" | {100 * right / total:.1f} [" in page for right, total in counts.values())
 
 
 def test_the_score_with_the_default_prompt_is_that_of_its_archive() -> None:

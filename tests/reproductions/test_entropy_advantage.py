@@ -97,12 +97,14 @@ def test_the_doubts_are_computed() -> None:
 def test_one_released_model_is_measured_on_the_40_problems_of_amc23() -> None:
     cells = [c for c in catalogue.published("entropy_advantage") if c.column == "AMC23 Avg" and c.arm == "base"]
     (gpg,) = (c for c in cells if c.model == "gpg")
-    found = [counts_of(gpg.printed, problems) for problems in (40, 83)]
+    counts = [counts_of(gpg.printed, problems) for problems in (40, 83)]
     # 54 / 83 = 65.06, which rounds to 65.1
-    assert [(c.low, c.high, c.how) for c in found if c] == [(26, 26, "rounded"), (54, 54, "cut")]
+    assert [(c.low, c.high, c.how) for c in counts if c] == [(26, 26, "rounded"), (54, 54, "cut")]
     assert gpg.benchmark == "amc23"
-    others = [counts_of(c.printed, 83) for c in cells if c.model in ("math-7b-instruct", "eurus-2-prime", "oat-zero")]
-    assert [c.how for c in others if c] == ["rounded"] * 3
+    counts_of_83 = [
+        counts_of(c.printed, 83) for c in cells if c.model in ("math-7b-instruct", "eurus-2-prime", "oat-zero")
+    ]
+    assert [c.how for c in counts_of_83 if c] == ["rounded"] * 3
 
 
 def test_an_entropy_term_in_the_loss_and_pass_at_k_in_the_papers_tables() -> None:

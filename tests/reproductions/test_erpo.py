@@ -225,8 +225,8 @@ def test_the_opposite_outcome_has_the_opposite_advantage(batch: TokenBatch) -> N
 
 @given(token_batches())
 def test_the_scale_of_the_progress_signal_cancels_without_delta(batch: TokenBatch) -> None:
-    one, other = (erpo(batch, **{**EXACT, "beta_p": beta}) for beta in (0.1, 7.0))
-    assert torch.allclose(one, other, atol=1e-7)
+    small, large = (erpo(batch, **{**EXACT, "beta_p": beta}) for beta in (0.1, 7.0))
+    assert torch.allclose(small, large, atol=1e-7)
 
 
 @given(token_batches())

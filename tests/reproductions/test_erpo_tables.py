@@ -42,8 +42,8 @@ def test_shares_are_of_sixteen_samples_a_problem(row: str) -> None:
     for (benchmark, metric), value in cells()[row].items():
         if benchmark in PROBLEMS and metric in ("avg@16", "fmt", "pass@16"):
             # pass@16 of 16 samples is the share of problems that any of them solves
-            of = PROBLEMS[benchmark] * (1 if metric == "pass@16" else SAMPLES)
-            assert value == pytest.approx(100 * round(value / 100 * of) / of, abs=0.0051), (benchmark, metric)
+            tries = PROBLEMS[benchmark] * (1 if metric == "pass@16" else SAMPLES)
+            assert value == pytest.approx(100 * round(value / 100 * tries) / tries, abs=0.0051), (benchmark, metric)
 
 
 @pytest.mark.parametrize("row", cells())
@@ -80,10 +80,10 @@ def test_doubt_the_boxes_do_not_grow_on_all_benchmarks() -> None:
     equal, below = [], []
     for size in ("1.5B", "3B", "7B"):
         for benchmark in PROBLEMS:
-            ours, theirs = (cells()[f"Qwen2.5-{size} {arm}"][benchmark, "fmt"] for arm in ("ERPO", "GRPO"))
-            if ours == theirs:
+            erpo, grpo = (cells()[f"Qwen2.5-{size} {arm}"][benchmark, "fmt"] for arm in ("ERPO", "GRPO"))
+            if erpo == grpo:
                 equal.append((size, benchmark))
-            elif ours < theirs:
+            elif erpo < grpo:
                 below.append((size, benchmark))
     assert (equal, below) == ([("1.5B", "amc23"), ("1.5B", "aime25")], [("3B", "amc23"), ("7B", "minerva")])
     assert "(1.5B AMC 23, AIME 25), and is below it in two (3B AMC 23, 7B Minerva)" in doubts()
@@ -114,9 +114,9 @@ def test_doubt_erpo_is_not_above_in_most_cells_at_sixteen() -> None:
     above = equal = below = 0
     for size in ("1.5B", "3B", "7B"):
         for benchmark in PROBLEMS:
-            ours = cells()[f"Qwen2.5-{size} ERPO"][benchmark, "pass@16"]
+            erpo = cells()[f"Qwen2.5-{size} ERPO"][benchmark, "pass@16"]
             grpo = cells()[f"Qwen2.5-{size} GRPO"][benchmark, "pass@16"]
-            above, equal, below = above + (ours > grpo), equal + (ours == grpo), below + (ours < grpo)
+            above, equal, below = above + (erpo > grpo), equal + (erpo == grpo), below + (erpo < grpo)
     assert (
         f"ERPO is above GRPO in {above} of the 12 cells of table 2, equal in {equal} and below in {below}" in doubts()
     )

@@ -192,8 +192,8 @@ def test_equals_the_mask_of_trl(batch: TokenBatch, rho: float) -> None:
     assume(bool(batch.mask.any()))
     batch = replace(batch, entropies=batch.need("entropies").float())  # TRL takes the quantile in single precision
     fake = type("Fake", (), {"accelerator": OneProcess})()
-    theirs = GRPOTrainer.get_high_entropy_mask(fake, batch.need("entropies"), batch.mask.long(), 1 - rho)
-    assert torch.equal(forking_tokens(batch, rho=rho, keep="top", scope="update").bool(), theirs)
+    trl_mask = GRPOTrainer.get_high_entropy_mask(fake, batch.need("entropies"), batch.mask.long(), 1 - rho)
+    assert torch.equal(forking_tokens(batch, rho=rho, keep="top", scope="update").bool(), trl_mask)
 
 
 def table_2() -> dict[tuple[str, str, str], dict[str, str]]:

@@ -14,7 +14,7 @@ from harness.spec import catalogue
 from tests.options import options_of
 from tests.reproductions.test_pages import DECLARED, FOLDER, coverage
 
-UNKNOWN = re.compile("not known whether|fits is not known")  # of a model whose shape is not public
+UNKNOWN = re.compile("not known whether|fits is not known")  # a model whose shape is not public
 
 
 def commands(key: str) -> list[str]:
@@ -25,14 +25,14 @@ def commands(key: str) -> list[str]:
 
 
 def in_coverage(key: str) -> list[str]:
-    found = [line for row in coverage(key) for line in re.findall(r"`rlvr run ([^`]*)`", row[2])]
-    return list(dict.fromkeys(found))
+    commands = [line for row in coverage(key) for line in re.findall(r"`rlvr run ([^`]*)`", row[2])]
+    return list(dict.fromkeys(commands))
 
 
 def obstacles(words: list[str]) -> dict[str, str]:
     """Arms that a plan says cannot run, with its reason."""
-    found = {arm.label: arm.fits for arm in planned(*options_of(words)).arms}
-    return {label: why for label, (word, why) in found.items() if word != "yes" and not UNKNOWN.search(why)}
+    fits_by_arm = {arm.label: arm.fits for arm in planned(*options_of(words)).arms}
+    return {label: why for label, (word, why) in fits_by_arm.items() if word != "yes" and not UNKNOWN.search(why)}
 
 
 @pytest.mark.parametrize(("key", "line"), [(key, line) for key in DECLARED for line in commands(key)])

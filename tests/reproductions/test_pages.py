@@ -13,7 +13,7 @@ from harness.spec import catalogue
 from tests.shared import paper_text
 
 FOLDER = Path(reproductions.__path__[0])
-NUMBER = {  # of the paper's text; None: our text is a page about the paper
+NUMBER = {  # in the paper's text. None: our text is a page about the paper.
     "egsw": 0,
     "erpo": 1,
     "trial_and_error": 2,
@@ -56,5 +56,5 @@ def test_the_coverage_names_every_arm_table_and_figure(key: str) -> None:
         start, end = body.rfind("\nReferences"), body.rfind("Appendix A")
         body = body[:start] + body[end:] if 0 < start < end else body
         for kind, pattern in (("Table", r"\bTable\s+(\d+)"), ("Figure", r"\bFig(?:ure|\.)\s+(\d+)")):
-            for one in {int(n) for n in re.findall(pattern, body)}:
-                assert f"{kind} {one}" in {row[0].partition(",")[0] for row in rows}, (key, kind, one)
+            for place in {int(n) for n in re.findall(pattern, body)}:
+                assert f"{kind} {place}" in {row[0].partition(",")[0] for row in rows}, (key, kind, place)

@@ -99,7 +99,7 @@ LAYOUTS = (
 OWN_TEST = {
     ("forking_tokens", "Abstract"),
     ("forking_tokens", "Table 2"),
-    # of public repositories at stated commits, not of a paper (reproductions/anchors/README.md)
+    # from public repositories at stated commits, not from a paper (reproductions/anchors/README.md)
     ("anchors", "reasoning-from-scratch"),
     ("anchors", "veRL"),
     ("anchors", "SkyRL"),

@@ -26,15 +26,17 @@ def job(arm: str, *, model: str = "7b", scale: str = "paper", **overrides: Any) 
     return only
 
 
-def values(own: Job) -> dict[str, Any]:
-    return {key: sourced.value for key, sourced in own.settings().items()}
+def values(declared_job: Job) -> dict[str, Any]:
+    return {key: sourced.value for key, sourced in declared_job.settings().items()}
 
 
 def test_a_record_names_its_position_bonus() -> None:
     released, printed = job("grpo_position").settings(), job("grpo_position_as_printed").settings()
-    own = {key: (released[f"position_advantage.{key}"], printed[f"position_advantage.{key}"]) for key in ("n", "bound")}
-    assert {key: (a.value, b.value) for key, (a, b) in own.items()} == {"n": (0.5, -0.5), "bound": (0.5, None)}
-    assert all((a.origin, b.origin) == (Origin.CODE, Origin.PAPER) for a, b in own.values())
+    bonuses = {
+        key: (released[f"position_advantage.{key}"], printed[f"position_advantage.{key}"]) for key in ("n", "bound")
+    }
+    assert {key: (a.value, b.value) for key, (a, b) in bonuses.items()} == {"n": (0.5, -0.5), "bound": (0.5, None)}
+    assert all((a.origin, b.origin) == (Origin.CODE, Origin.PAPER) for a, b in bonuses.values())
     # rollouts 200 to 298 (200 < step < 300, counted from 1), and 200 to 299: 16 optimiser steps each
     for settings, rollouts in ((released, 99), (printed, 100)):
         assert settings["position_advantage.first_step"].value == 200 * 16
@@ -82,10 +84,10 @@ def test_the_tiny_scale_records_replaced_values_and_fits_trl() -> None:
         BACKEND.check(tiny.experiment, TrlHardware(device="cpu"))
         for key, sourced in tiny.settings().items():
             assert sourced.was is None or sourced.origin is Origin.SCALE, key
-    told = job("grpo_position", scale="tiny").settings()
-    assert told["dynamic_sampling"].was is not None and told["dynamic_sampling"].value is False
-    window = [told[f"position_advantage.{key}"].value for key in ("first_step", "steps")]
-    assert 0 < window[0] < sum(window) < told["max_steps"].value
+    settings = job("grpo_position", scale="tiny").settings()
+    assert settings["dynamic_sampling"].was is not None and settings["dynamic_sampling"].value is False
+    window = [settings[f"position_advantage.{key}"].value for key in ("first_step", "steps")]
+    assert 0 < window[0] < sum(window) < settings["max_steps"].value
 
 
 def test_counts_equal_a_search_through_all() -> None:
@@ -121,16 +123,17 @@ def test_an_average_of_a_row_has_each_benchmark_in_its_own_metric() -> None:
 
 
 def test_the_doubts_name_what_does_not_fit() -> None:
-    said = doubts()
-    (amc,) = (line for line in said if line.startswith("AMC23"))
+    sentences = doubts()
+    (amc,) = (line for line in sentences if line.startswith("AMC23"))
     assert "AMC23 avg@8 (42.77)" in amc
     assert any(
-        line.startswith("Table 4: 2 of 24") and "2 of them would fit with one decimal less" in line for line in said
+        line.startswith("Table 4: 2 of 24") and "2 of them would fit with one decimal less" in line
+        for line in sentences
     )
     # 14.18 % of 656 = 93.02: 93/656 = 14.177; of 164 it is 23.26, and 23/164 = 14.02, 24/164 = 14.63
-    (programs,) = (line for line in said if line.startswith("Table 6, HumanEval"))
+    (programs,) = (line for line in sentences if line.startswith("Table 6, HumanEval"))
     assert "0 of 8 cells are one" in programs and "8 are whole numbers of 656 samples" in programs
     assert "(93, 145, 141, 151, 175, 173, 219, 171)" in programs
-    assert any("0.9994" in line for line in said)
-    assert not any("the mean of its row" in line for line in said)  # the printed averages are those of their rows
-    assert said == catalogue.load(KEY).doubts
+    assert any("0.9994" in line for line in sentences)
+    assert not any("the mean of its row" in line for line in sentences)  # the printed averages are those of their rows
+    assert sentences == catalogue.load(KEY).doubts

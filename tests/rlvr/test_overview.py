@@ -146,7 +146,7 @@ def test_an_unresolved_difference_names_the_seeds_that_would_resolve_it(tmp_path
     assert found.line.difference == pytest.approx(6 / 72)
     egsw, grpo = (together([Run(f) for f in part], "x").tables["tiny_short"] for part in (folders[3:], folders[:3]))
     fallback = default_spread("tiny_short")
-    spreads = [measured_spread(a, "x", fallback=fallback, other=b) for a, b in ((egsw, grpo), (grpo, egsw))]
+    spreads = [measured_spread(a, "x", fallback=fallback, second=b) for a, b in ((egsw, grpo), (grpo, egsw))]
     spread = max(spreads, key=lambda s: s.seed_sd.value)  # the seeds of the less stable method
     needed = found.needed
     assert needed is not None and needed > 3

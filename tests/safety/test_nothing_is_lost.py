@@ -47,7 +47,7 @@ def snapshot(folder: Path) -> dict[str, bytes]:
     }
 
 
-def said(capsys: pytest.CaptureFixture[str]) -> str:
+def message_of(capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().err
 
 
@@ -87,7 +87,7 @@ def test_a_curve_is_called_by_a_plain_name(name: str, tmp_path: Path, capsys: py
     before = snapshot(tmp_path)
     assert main(["curves", "c1.csv", f"name={name}"]) == 2
     assert snapshot(tmp_path) == before
-    assert "name" in said(capsys)
+    assert "name" in message_of(capsys)
 
 
 @pytest.mark.parametrize("name", ["GRPO", "my method", "lr=1e-6", "Qwen2.5-7B+DAPO", "méthode", "方法", "v1.2"])
@@ -102,7 +102,7 @@ def test_the_name_of_a_file_is_checked_as_well(tmp_path: Path, capsys: pytest.Ca
     odd.write_text(CURVE)
     (tmp_path / "home" / "curves" / "runner-seed7").mkdir(parents=True)
     assert main(["curves", str(odd)]) == 2
-    assert "name=NAME" in said(capsys)
+    assert "name=NAME" in message_of(capsys)
     assert (tmp_path / "home" / "curves" / "runner-seed7").is_dir()
 
 
@@ -115,15 +115,15 @@ def test_a_folder_that_is_no_import_is_not_deleted(
     record: str | None, seed: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Seed 0 would be written anew, seed 3 would be deleted as one more seed of an earlier import."""
-    theirs = tmp_path / "home" / "curves" / f"GRPO-seed{seed}"
-    theirs.mkdir(parents=True)
-    (theirs / "notes.txt").write_text("mine")
+    folder = tmp_path / "home" / "curves" / f"GRPO-seed{seed}"
+    folder.mkdir(parents=True)
+    (folder / "notes.txt").write_text("mine")
     if record is not None:
-        (theirs / "run.json").write_text(record)
-    before = snapshot(theirs)
+        (folder / "run.json").write_text(record)
+    before = snapshot(folder)
     assert main(["curves", "c1.csv", "name=GRPO"]) == 2
-    assert snapshot(theirs) == before
-    assert str(theirs) in said(capsys)
+    assert snapshot(folder) == before
+    assert str(folder) in message_of(capsys)
 
 
 def test_a_link_among_the_seeds_is_not_followed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -144,7 +144,7 @@ def test_a_file_that_the_user_put_into_an_import_keeps_it(tmp_path: Path, capsys
     notes.write_text("mine")
     assert main(["curves", "c1.csv", "name=GRPO"]) == 2
     assert notes.read_text() == "mine"
-    assert "notes.txt" in said(capsys)
+    assert "notes.txt" in message_of(capsys)
 
 
 def test_an_import_is_replaced_and_its_other_seeds_go(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def under_other_names(file: str) -> list[str]:
 def refused(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     before = snapshot(Path.cwd())
     assert main(command) == 2, command
-    assert "is an input" in said(capsys)
+    assert "is an input" in message_of(capsys)
     assert snapshot(Path.cwd()) == before, command
 
 
@@ -254,7 +254,7 @@ def test_a_folder_with_a_page_of_the_users_is_not_written_over(capsys: pytest.Ca
     Path("README.md").write_text("mine")
     assert main(["analyze", "GRPO", "out=."]) == 2
     assert Path("README.md").read_text() == "mine"
-    assert "README.md" in said(capsys)
+    assert "README.md" in message_of(capsys)
 
 
 # ------------------------------------------------------------------------------- links, pipes, devices, modes, owners
@@ -324,7 +324,7 @@ def test_a_file_without_the_right_to_write_is_kept(capsys: pytest.CaptureFixture
     out.chmod(0o444)
     assert main(["grade", "b.jsonl", "out=o.jsonl"]) == 2
     assert out.read_text() == "final"
-    assert "read-only" in said(capsys)
+    assert "read-only" in message_of(capsys)
 
 
 def test_a_failed_command_leaves_the_file_that_was_there(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -360,7 +360,7 @@ def test_an_evaluation_takes_no_file_of_the_users_for_its_own(
     Path(file).write_text(content)
     assert main([*evaluation, "out=."]) == 2
     assert Path(file).read_text() == content
-    assert file in said(capsys)
+    assert file in message_of(capsys)
 
 
 def test_an_evaluation_does_not_make_a_training_run_into_one(
@@ -434,25 +434,25 @@ def test_the_probe_of_leaks_does_not_write_over_its_problems() -> None:
 
 def test_an_owner_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of another owner gets it back; where that is forbidden, it is written in place. No test is root."""
-    theirs = Path("o.txt")
-    theirs.write_text("old")
-    number = theirs.stat().st_ino
-    asked: list[tuple[int, int]] = []
+    file = Path("o.txt")
+    file.write_text("old")
+    number = file.stat().st_ino
+    owners_set: list[tuple[int, int]] = []
     real = Path.stat
 
     def of_another(path: Path, **options: bool) -> os.stat_result:
-        found = real(path, **options)
-        return os.stat_result((*found[:4], 4321, 8765, *found[6:])) if path == theirs else found
+        status = real(path, **options)
+        return os.stat_result((*status[:4], 4321, 8765, *status[6:])) if path == file else status
 
     monkeypatch.setattr(Path, "stat", of_another)
-    monkeypatch.setattr(os, "chown", lambda _, user, group: asked.append((user, group)))
-    write_text(theirs, "new")
-    assert asked == [(4321, 8765)] and theirs.read_text() == "new" and real(theirs).st_ino != number
+    monkeypatch.setattr(os, "chown", lambda _, user, group: owners_set.append((user, group)))
+    write_text(file, "new")
+    assert owners_set == [(4321, 8765)] and file.read_text() == "new" and real(file).st_ino != number
 
     def forbidden(*_: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, "chown", forbidden)
-    number = real(theirs).st_ino
-    write_text(theirs, "newer")
-    assert theirs.read_text() == "newer" and real(theirs).st_ino == number
+    number = real(file).st_ino
+    write_text(file, "newer")
+    assert file.read_text() == "newer" and real(file).st_ino == number

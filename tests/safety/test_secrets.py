@@ -16,7 +16,7 @@ from evals.sampling.engines.openai import OpenAIEngine
 from harness.record.evaluations import note_error
 from tests.evals.sampling.chat_server import Reply, Server, code, serving
 
-KEY = "myserver/7f+a\"9'<c2>&d4e8b1c0f6a5973"  # of no known form, with signs that encodings change
+KEY = "myserver/7f+a\"9'<c2>&d4e8b1c0f6a5973"  # no known form, with signs that encodings change
 PLAIN = "k7f3a9c2d4e8b1c0f6a5973e2d1b8a4c9f"  # 34 characters
 
 
@@ -52,10 +52,10 @@ def test_a_key_across_the_cut_of_a_servers_message(
     at: int, server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """The message is cut at 500 characters: 33 of the key's 34 stood before the cut, and its replacement found none."""
-    said = failure(server, PLAIN, code(400, "x" * at + PLAIN + "y" * 600), monkeypatch)
-    assert longest_part(PLAIN, said) < 6
+    message = failure(server, PLAIN, code(400, "x" * at + PLAIN + "y" * 600), monkeypatch)
+    assert longest_part(PLAIN, message) < 6
     folder = tmp_path_factory.mktemp("noted")
-    note_error(folder, EngineError(said))
+    note_error(folder, EngineError(message))
     assert longest_part(PLAIN, (folder / "error.json").read_text()) < 6
 
 
@@ -65,8 +65,8 @@ def test_a_key_across_the_cut_of_a_reply_that_cannot_be_read(
     form: str, at: int, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Those are cut at 200 characters, the second with repr."""
-    said = failure(server, PLAIN, code(200, form.format("x" * at + PLAIN + "y" * 300)), monkeypatch)
-    assert longest_part(PLAIN, said) < 6
+    message = failure(server, PLAIN, code(200, form.format("x" * at + PLAIN + "y" * 300)), monkeypatch)
+    assert longest_part(PLAIN, message) < 6
 
 
 ENCODED: dict[str, Callable[[str], str]] = {
@@ -90,10 +90,10 @@ def test_a_key_as_servers_and_gateways_encode_it(
     name: str, status: int, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown = ENCODED[name](KEY)
-    said = failure(server, KEY, code(status, f"denied: {shown} is not a key"), monkeypatch)
-    assert shown not in said
-    assert longest_part("7f3a9c2d4e8b1c0f6a5973"[-14:], said) < 8
-    assert "is not a key" in said
+    message = failure(server, KEY, code(status, f"denied: {shown} is not a key"), monkeypatch)
+    assert shown not in message
+    assert longest_part("7f3a9c2d4e8b1c0f6a5973"[-14:], message) < 8
+    assert "is not a key" in message
 
 
 @pytest.mark.parametrize("name", ENCODED)

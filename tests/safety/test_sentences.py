@@ -40,7 +40,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        ["grade", ""],  # of the issue, as the next ones
+        ["grade", ""],  # the issue's example, as the next ones
         ["audit", "c.csv", "printed=40", "metric=acc", "problems=99999999999999999999"],
         ["grade", "deep.json"],
         ["grade", "deep.jsonl"],
@@ -126,23 +126,23 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_one_sentence(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(command) == 2
-    said = capsys.readouterr().err
-    assert "rlvr " in said and not EXCEPTION.search(said), said
-    assert len(said) < 4500
+    message = capsys.readouterr().err
+    assert "rlvr " in message and not EXCEPTION.search(message), message
+    assert len(message) < 4500
 
 
 @pytest.mark.parametrize("file", ["percent.csv", "comma.csv"])
 def test_a_curve_of_percent_signs_is_read_or_refused(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     code = main(["audit", file, "printed=40", "metric=acc"])
-    said = capsys.readouterr()
-    assert code in (0, 2) and not EXCEPTION.search(said.err)
-    assert code == 2 or "40" in said.out
+    output = capsys.readouterr()
+    assert code in (0, 2) and not EXCEPTION.search(output.err)
+    assert code == 2 or "40" in output.out
 
 
 def test_a_file_without_a_name_is_named_in_the_error(capsys: pytest.CaptureFixture[str]) -> None:
     command = ["eval", "model=m", *SERVED, "benchmarks=[.jsonl]"]
     assert main(command) == 2
-    assert "MLflow" not in (said := capsys.readouterr().err) and ".jsonl" in said
+    assert "MLflow" not in (message := capsys.readouterr().err) and ".jsonl" in message
 
 
 def test_in_python() -> None:

@@ -45,14 +45,14 @@ PARSER = MarkdownIt("commonmark", {"html": True}).enable("table")
 
 def alive(document: str) -> list[str]:
     """What of a page is no text for an independent parser: tags, links, pictures."""
-    found = []
+    content_found = []
     for block in PARSER.parse(document):
         for token in (block, *(block.children or ())):
             if token.type in ("html_inline", "html_block", "link_open", "image"):
                 content = token.content if token.type.startswith("html") else str(token.attrs)
                 if content not in ("<code>", "</code>"):
-                    found.append(content)
-    return found
+                    content_found.append(content)
+    return content_found
 
 
 def codes(document: str) -> int:
@@ -126,7 +126,9 @@ def test_the_index_of_an_analysis(text: str, tmp_path: Path, monkeypatch: pytest
     Path("c1.csv").write_text("step,critic/score/mean\n1,0.1\n2,0.3\n")
     assert main(["curves", "c1.csv", "name=A"]) == 0
     rlvr.analyze(["A"], names=[text], only=["training"], out="o")
-    live = [found for found in alive(Path("o/README.md").read_text()) if "training/" not in found]
+    live = [
+        content_found for content_found in alive(Path("o/README.md").read_text()) if "training/" not in content_found
+    ]
     assert live == []
 
 

@@ -111,9 +111,9 @@ def _sinfo(environment: dict[str, str]) -> str:
 def _free_ports() -> list[int]:
     sockets = [socket.socket() for _ in range(2)]
     try:
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
+        for bound in sockets:
+            bound.bind(("127.0.0.1", 0))
+        return [bound.getsockname()[1] for bound in sockets]
     finally:
-        for one in sockets:
-            one.close()
+        for bound in sockets:
+            bound.close()

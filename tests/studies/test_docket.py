@@ -44,15 +44,15 @@ def test_there_are_rows_enough_and_the_threads_that_were_asked_for() -> None:
 @pytest.mark.parametrize("row", EQUAL, ids=[row.case.id for row in EQUAL])
 def test_a_row_with_equal_numbers_of_samples_is_fishers_exact_test(row: Ruled) -> None:
     # scipy's test on the counts, the largest over those that print so, times the number of evaluations chosen among
-    case, found = row.case, row.agreement
-    assert found is not None and case.sizes is not None
+    case, agreement = row.case, row.agreement
+    assert agreement is not None and case.sizes is not None
     tries = case.sizes[0] * int(case.n[0])
     a, b = counts_of(case.printed, tries), counts_of(case.measured, tries)
     assert a is not None and b is not None
     pairs = [(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
     largest = max(fisher_exact([[x, tries - x], [y, tries - y]]).pvalue for x, y in pairs)
     expected = min(1.0, largest * case.best_of[0] * case.best_of[1])
-    assert found.worst.chance.largest == pytest.approx(expected, rel=1e-6)
+    assert agreement.worst.chance.largest == pytest.approx(expected, rel=1e-6)
     if row.answer == DIFFERENCE:
         assert expected <= 0.05
 

@@ -18,10 +18,10 @@ from studies.sums.rewards import coin
 def test_no_sum_is_in_both_files_and_every_answer_is_right(tmp_path: Path) -> None:
     write(tmp_path)
     rows = {name: [json.loads(line) for line in (tmp_path / name).read_text().splitlines()] for name in SIZES}
-    assert {name: len(found) for name, found in rows.items()} == SIZES
-    asked = [row["problem"] for found in rows.values() for row in found]
-    assert len(set(asked)) == len(asked)
-    for row in (row for found in rows.values() for row in found):
+    assert {name: len(file_rows) for name, file_rows in rows.items()} == SIZES
+    questions = [row["problem"] for file_rows in rows.values() for row in file_rows]
+    assert len(set(questions)) == len(questions)
+    for row in (row for file_rows in rows.values() for row in file_rows):
         a, b = map(int, row["id"].split("+"))
         assert row["problem"] == f"What is {a} + {b}?" and row["answer"] == str(a + b)
     again = tmp_path / "again"

@@ -27,7 +27,7 @@ from tests.verl.runs import finish, session_of, start, steps, train_folder, wait
 pytestmark = pytest.mark.timeout(7200)
 SMALL = ("paper=egsw", "arm=grpo", "max_steps=4", "prompts_per_rollout=8", "hardware.save_every=1")
 OPTIONS = (*SMALL, "protocol.benchmarks=[tiny_short]", "protocol.rows=4")
-MOMENTS: dict[str, Callable[[Path], object]] = {  # of the folder train/: what has just been written
+MOMENTS: dict[str, Callable[[Path], object]] = {  # in the folder train/: what has just been written
     "half a checkpoint": lambda train: [*train.glob("checkpoints/global_step_2/**/*.pt")],
     "a sealed checkpoint": lambda train: (train / "checkpoints/global_step_2/whole").exists(),
     "the last checkpoint": lambda train: (train / "checkpoints/global_step_4/whole").exists(),
@@ -72,8 +72,8 @@ def test_a_run_that_is_killed_or_damaged_ends_like_one_that_nothing_disturbed(tm
     home, copies = tmp_path / "home", tmp_path / "copies"
     run = start(home, *OPTIONS)
     taken = copied_at_each_moment(run, home, copies)
-    code, said = finish(run)
-    assert code == 0, said
+    code, output = finish(run)
+    assert code == 0, output
     whole = ending(home)
     assert {"half a checkpoint", "a sealed checkpoint", "the final model"} <= set(taken)
     for name in [*taken, "a damaged checkpoint"]:
@@ -82,18 +82,18 @@ def test_a_run_that_is_killed_or_damaged_ends_like_one_that_nothing_disturbed(tm
         if name == "a damaged checkpoint":
             (weights,) = home.glob("*/tiny/*/train/checkpoints/global_step_2/actor/model_*.pt")
             DAMAGES["a bit flipped"](weights, weights)
-        code, said = finish(start(home, *OPTIONS))
-        assert code == 0 and "Traceback" not in said, (name, said)
-        assert ("global_step_2 cannot be used" in said) == (name == "a damaged checkpoint"), said
+        code, output = finish(start(home, *OPTIONS))
+        assert code == 0 and "Traceback" not in output, (name, output)
+        assert ("global_step_2 cannot be used" in output) == (name == "a damaged checkpoint"), output
         assert ending(home) == whole, name
 
     stopped = start(home := tmp_path / "stopped", *OPTIONS)
     wait_for(lambda: len(steps(home)) >= 1, stopped)
     stopped.send_signal(signal.SIGTERM)
-    code, said = finish(stopped)
-    assert code == 75 and "stopped by SIGTERM after step" in said and "Traceback" not in said, said
-    code, said = finish(start(home, *OPTIONS))
-    assert code == 0 and "step 1/4" not in said, said
+    code, output = finish(stopped)
+    assert code == 75 and "stopped by SIGTERM after step" in output and "Traceback" not in output, output
+    code, output = finish(start(home, *OPTIONS))
+    assert code == 0 and "step 1/4" not in output, output
     assert ending(home) == whole
     train = train_folder(home)
     assert train is not None and read_json(train.parent / "run.json")["training"]["resumed_from"] is not None

@@ -37,17 +37,17 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 def test_a_full_disk_is_named_and_the_run_resumes_from_the_finished_checkpoint(disk: Path) -> None:
     # force=true: the plan sees that this disk is too small, and would refuse before anything starts
     options = ("paper=egsw", "arm=grpo", "max_steps=6", "prompts_per_rollout=8", "hardware.save_every=2", "force=true")
-    code, said = finish(start(disk, *options))
+    code, output = finish(start(disk, *options))
     assert code == 1
-    assert f"the disk of {disk} is full" in said.splitlines()[-1]
+    assert f"the disk of {disk} is full" in output.splitlines()[-1]
     folder = train_folder(disk)
     assert folder is not None
     kept = whole_checkpoints(folder / "checkpoints")
     assert [path.name for path in kept] == ["global_step_2"]
 
     subprocess.run(["mount", "-o", f"remount,{LARGE}", str(disk)], check=True)
-    code, said = finish(start(disk, *options))
-    assert code == 0, said[-3000:]
+    code, output = finish(start(disk, *options))
+    assert code == 0, output[-3000:]
     assert sorted(steps(disk)) == [1, 2, 3, 4, 5, 6]
     record = read_json(folder.parent / "run.json")
     assert record is not None

@@ -78,7 +78,7 @@ def groups_of(batch: Any) -> list[str]:
 
 
 def test_groups_without_a_difference_are_sampled_again(queue: Queue) -> None:
-    # of the first batch only group 1 differs; of the second, groups 2 and 3: the first two that differ are taken
+    # only group 1 of the first batch differs, and groups 2 and 3 of the second. The first two that differ are taken.
     held = buffer(queue, [[[1, 1], [1, 0]], [[0, 1], [1, 0]]])
     batch, metrics = held.sample(1, "train", 2)
     assert groups_of(batch) == [group_key(1, 1), group_key(1, 2)]

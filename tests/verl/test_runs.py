@@ -47,16 +47,16 @@ def test_grpo_learns_and_resumes_after_a_worker_was_killed(tmp_path: Path) -> No
     session = session_of(run)
     worker = next(pid for pid in members(session) if "WorkerDict" in Path(f"/proc/{pid}/cmdline").read_text())
     os.kill(worker, signal.SIGKILL)
-    code, said = finish(run)
+    code, output = finish(run)
     assert code == 1
-    assert "training with veRL ended with exit code" in said
+    assert "training with veRL ended with exit code" in output
     assert gone(session)
     folder = train_folder(tmp_path)
     assert folder is not None
     assert not (folder / "final").exists()
 
-    code, said = finish(start(tmp_path, *options))
-    assert code == 0, said[-3000:]
+    code, output = finish(start(tmp_path, *options))
+    assert code == 0, output[-3000:]
     by_step = steps(tmp_path)
     assert sorted(by_step) == list(range(1, STEPS + 1))
     rises(by_step, "train/reward")
@@ -80,8 +80,8 @@ def test_ppo_learns_with_a_critic_that_was_trained_first(tmp_path: Path) -> None
         "ppo.critic_warmup_steps=3",
         "ppo.critic_learning_rate=1e-3",
     )
-    code, said = finish(start(tmp_path, *options))
-    assert code == 0, said[-3000:]
+    code, output = finish(start(tmp_path, *options))
+    assert code == 0, output[-3000:]
     by_step = steps(tmp_path)
     assert sorted(by_step) == list(range(1, STEPS + 1))
     for step in (1, 2, 3):  # the critic alone: the policy has no loss yet
@@ -100,8 +100,8 @@ def test_a_reference_is_reset_and_kept_over_a_kill(tmp_path: Path) -> None:
     before = wait_for(lambda: len(by_step := steps(tmp_path)) >= 4 and by_step, run)
     run.kill()
     run.communicate()
-    code, said = finish(start(tmp_path, *options))
-    assert code == 0, said[-3000:]
+    code, output = finish(start(tmp_path, *options))
+    assert code == 0, output[-3000:]
     folder = train_folder(tmp_path)
     assert folder is not None
     record: dict[str, Any] = read_json(folder.parent / "run.json")
@@ -117,8 +117,8 @@ def test_a_reference_is_reset_and_kept_over_a_kill(tmp_path: Path) -> None:
 def test_dapo_trains_on_groups_that_differ(tmp_path: Path) -> None:
     # two responses a prompt: about half of the groups are both correct or both incorrect, and are sampled again
     sizes = ("dynamic_sampling=true", "group_size=2", "prompts_per_rollout=8", "max_steps=4")
-    code, said = finish(start(tmp_path, "paper=baselines", "arm=dapo", *sizes))
-    assert code == 0, said[-3000:]
+    code, output = finish(start(tmp_path, "paper=baselines", "arm=dapo", *sizes))
+    assert code == 0, output[-3000:]
     by_step = steps(tmp_path)
     assert sorted(by_step) == [1, 2, 3, 4]
     assert [step["train/zero_variance_groups"] for step in by_step.values()] == [0.0] * 4
@@ -145,8 +145,8 @@ def test_a_model_is_evaluated_while_it_trains(tmp_path: Path) -> None:
         "eval.rows=4",
         "eval.n=2",
     )
-    code, said = finish(start(tmp_path, *options, "eval.ks=[1]", "eval.benchmarks=[tiny_short]", "keep=4"))
-    assert code == 0, said[-3000:]
+    code, output = finish(start(tmp_path, *options, "eval.ks=[1]", "eval.benchmarks=[tiny_short]", "keep=4"))
+    assert code == 0, output[-3000:]
     folder = train_folder(tmp_path)
     assert folder is not None
     rows = read_jsonl(folder.parent / "curve.jsonl")

@@ -128,8 +128,8 @@ def test_vllm_itself_refuses_what_a_rehearsal_would(tmp_path: Path) -> None:
 
     folder = str(dwarf.make("Qwen/Qwen2.5-Math-7B", tmp_path / "dwarf", limit=64))
     assert engine_accepts(folder, 4096) == []
-    (said,) = engine_accepts(folder, 10_240)
-    assert "10240" in said and "4096" in said
+    (message,) = engine_accepts(folder, 10_240)
+    assert "10240" in message and "4096" in message
 
 
 @pytest.mark.parametrize("replicas", [(), ("engine.replicas=2",)])

@@ -33,8 +33,8 @@ def kind(name: str) -> type[Kind]:
     if name not in ENGINES:
         raise UsageError(f"engine: got {name!r}. {expected(name, ENGINES)}")
     module, _, attribute = ENGINES[name].partition(":")
-    found: type[Kind] = getattr(import_module(module), attribute)
-    return found
+    loaded: type[Kind] = getattr(import_module(module), attribute)
+    return loaded
 
 
 def options(name: str) -> dict[str, type]:
@@ -47,8 +47,8 @@ def options(name: str) -> dict[str, type]:
     of_kind = kind(name)
     hints = get_type_hints(of_kind.__init__)
     keys = [k for k, p in inspect.signature(of_kind).parameters.items() if p.kind is p.KEYWORD_ONLY]
-    found = {key: next((part for part in get_args(hints[key]) if part is not type(None)), hints[key]) for key in keys}
-    return found | ({"replicas": int} if of_kind.replicated else {})
+    types = {key: next((part for part in get_args(hints[key]) if part is not type(None)), hints[key]) for key in keys}
+    return types | ({"replicas": int} if of_kind.replicated else {})
 
 
 def can(field: str) -> list[str]:

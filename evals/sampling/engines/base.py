@@ -109,7 +109,8 @@ class Completion:
 
 
 class Kind:
-    """What the harness asks of an engine before one is made: class attributes of each class in `engines.ENGINES`.
+    """The facts that the harness needs of an engine before one is made: class attributes of each class in
+    `engines.ENGINES`.
 
     The options of an engine (`engine.KEY=VALUE`) are the keyword-only parameters of its class.
     """

@@ -29,7 +29,7 @@ def load_tokenizer(model_path: str) -> Any:
         )
     try:
         tokenizer: Any = AutoTokenizer.from_pretrained(model_path, padding_side="left", trust_remote_code=False)
-    except Exception as error:  # of json, tokenizers, sentencepiece, transformers: any failure of its files
+    except Exception as error:  # json, tokenizers, sentencepiece, transformers: any failure of a file
         raise UsageError(f"model {model_path!r}: its tokenizer cannot be read ({error})") from error
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token  # padding is masked: any token will do
@@ -152,6 +152,6 @@ def marker_tokens(tokenizer: object) -> dict[int, str]:
 
 
 def _special_tokens(tokenizer: Any) -> dict[int, str]:
-    """What decoding without special tokens leaves out: id -> text."""
+    """The tokens that decoding without special tokens leaves out: id -> text."""
     added = {token: str(text) for token, text in tokenizer.added_tokens_decoder.items() if text.special}
     return added | dict(zip(tokenizer.all_special_ids, tokenizer.all_special_tokens, strict=True))

@@ -35,7 +35,7 @@ def _limited(library: str) -> Any:
     class Limited(base):  # type: ignore[misc]
         def __init__(self, response: Any, stream: Any, largest: int, packed: bool) -> None:
             self._response, self._stream, self._left = response, stream, largest
-            self._unpacker = zlib.decompressobj(wbits=47) if packed else None  # of gzip and of zlib
+            self._unpacker = zlib.decompressobj(wbits=47) if packed else None  # unpacks gzip and zlib
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
             async for chunk in self._stream:

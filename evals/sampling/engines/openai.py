@@ -36,7 +36,7 @@ ATTEMPTS = 8  # a request is sent so often before it counts as failed
 TIMEOUT_S = 600.0  # seconds that the server may be silent
 WHOLE_S = 3600.0  # seconds until a request is answered, with all its tries
 LARGEST = 32 << 20  # bytes of a reply, unpacked
-# of a prefix of the response: vLLM continues it if told so, llama.cpp's server by itself
+# a prefix of the response: vLLM continues it if told so, llama.cpp's server by itself
 CONTINUE = {"continue_final_message": True, "add_generation_prompt": False}
 LONGEST = 2000  # characters of what is shown of a reply
 CHUNK_ROUNDS = 64  # requests per connection in a chunk; all connections wait for a chunk's last request
@@ -78,8 +78,8 @@ class OpenAIEngine(Kind):
                 raise UsageError(f"{name}={price}, expected >= 0: USD for a million tokens")
         self.model, self.url, self.concurrency = model, _address(url), concurrency
         if (price_in is None) is not (price_out is None):
-            one, other = ("price_in", "price_out") if price_out is None else ("price_out", "price_in")
-            raise UsageError(f"{one}: expected {other} with it, as 0 for nothing")
+            stated, missing = ("price_in", "price_out") if price_out is None else ("price_out", "price_in")
+            raise UsageError(f"{stated}: expected {missing} with it, as 0 for nothing")
         self.prices = (price_in, price_out)
         self.trouble = ""  # what the last reply was that is asked for again, in words; "" for none
         self.used: Counter[str] = Counter()  # requests, retries, tokens of prompts and responses, replies without them
@@ -138,8 +138,8 @@ class OpenAIEngine(Kind):
         }
 
     def usage(self) -> dict[str, float]:
-        """What was asked of the server so far: requests, retries, prompt_tokens, response_tokens, unknown_tokens
-        (replies that do not state their tokens) and, with both prices, usd."""
+        """The requests to the server so far: requests, retries, prompt_tokens, response_tokens, unknown_tokens (replies
+        that do not state their tokens) and, with both prices, usd."""
         names = ("requests", "retries", "prompt_tokens", "response_tokens", "unknown_tokens")
         used: dict[str, float] = {name: self.used[name] for name in names}
         price_in, price_out = self.prices
@@ -220,7 +220,7 @@ class OpenAIEngine(Kind):
             self.used.update(requests=1, retries=answer.retries_taken)
             return self._read(request, self._body(answer.http_response))
         except APIStatusError as error:
-            why = f"HTTP {error.status_code}: {self._said(error)}"
+            why = f"HTTP {error.status_code}: {self._refusal(error)}"
             if error.status_code in (401, 403):
                 why += f" ({KEY_ENV}, where the key is read from, is {'set' if self._key else 'not set'})"
         except APIConnectionError as error:  # refused, dropped, timed out, cut short
@@ -234,12 +234,12 @@ class OpenAIEngine(Kind):
             f"{self._shown(why, LONGEST)}"
         )
 
-    def _said(self, error: Any) -> str:
-        """What a server said of a request that it refused."""
+    def _refusal(self, error: Any) -> str:
+        """The server's reason for a request that it refused."""
         try:
             return self._shown(self._body(error.response).strip() or error.message, 500)
-        except ReplyError as other:
-            return str(other)
+        except ReplyError as reply_error:
+            return str(reply_error)
 
     def _body(self, response: Any) -> str:
         """The text of a reply.
@@ -260,7 +260,7 @@ class OpenAIEngine(Kind):
         return redacted_start(text, limit, *([] if self._key is None else [self._key]))
 
     def _read(self, request: Request, body: str) -> Completion:
-        """The completion in the server's answer. What it does not state is None.
+        """The completion in the server's answer. A value that it does not state is None.
 
         Raises:
             ReplyError: as `read_reply`.
@@ -284,11 +284,11 @@ class OpenAIEngine(Kind):
         self._named.add(str(named))
 
 
-def same_model(asked: str, named: str) -> bool:
+def same_model(requested: str, named: str) -> bool:
     """Whether a server's name of its model may be of the one that was asked for: the same, without its owner or folder,
     or with a date or version after it, as gpt-4o-2024-08-06 of gpt-4o."""
-    ours, theirs = (name.rstrip("/").rpartition("/")[2].casefold() for name in (asked, named))
-    return not theirs or theirs == ours or theirs.startswith((f"{ours}-", f"{ours}:", f"{ours}@"))
+    wanted, reported = (name.rstrip("/").rpartition("/")[2].casefold() for name in (requested, named))
+    return not reported or reported == wanted or reported.startswith((f"{wanted}-", f"{wanted}:", f"{wanted}@"))
 
 
 def _address(url: str | None) -> str:

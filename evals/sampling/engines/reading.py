@@ -44,9 +44,9 @@ class Reading:
             logits_to_keep=1,
         )
         whole = torch.cat([mask, mask.new_ones(len(index), room)], dim=1)
-        return cls(model, result.logits[:, -1], cache, whole, mask.sum(1), width).of(rows)
+        return cls(model, result.logits[:, -1], cache, whole, mask.sum(1), width).select(rows)
 
-    def of(self, rows: Tensor) -> Reading:
+    def select(self, rows: Tensor) -> Reading:
         """These rows, in this order; only one of the two readings may be used afterwards."""
         self.cache.batch_select_indices(rows)
         return Reading(self.model, self.logits[rows], self.cache, self.mask[rows], self.position[rows], self.length)

@@ -1,4 +1,4 @@
-"""What of a server's reply is the response: its text, why it ended, its tokens. Pure: `openai` sends and receives."""
+"""The response in a server's reply: its text, why it ended, its tokens. Pure: `openai` sends and receives."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ ENDS: Mapping[str, tuple[str, ...]] = {  # ours -> what servers call it, in lowe
     ),
     "error": ("error", "abort", "aborted", "cancelled", "canceled", "failed", "insufficient_system_resource"),
 }  # fmt: skip
-_OURS = {theirs: ours for ours, names in ENDS.items() for theirs in names}
+_OURS = {server_reason: our_reason for our_reason, names in ENDS.items() for server_reason in names}
 _TEXTS = ("text", "output_text")  # the types of a part that is of the response
 _HALF = re.compile("[\ud800-\udfff]")  # half of a surrogate pair: no file in UTF-8 holds it
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What a server said.
+    """The reply of a server.
 
     Args:
         finish_reason: "stop", "length", "content_filter", "no_text" (it sent none), "error", another word of the
@@ -59,13 +59,13 @@ def read_reply(body: str, *, chat: bool) -> Reply:
         if answer["choices"] == []:
             raise IndexError("a choice")
         choice = answer["choices"][0]
-        said = choice["message"].get("content") if chat else choice["text"]
+        content = choice["message"].get("content") if chat else choice["text"]
         reason, usage, model = choice.get("finish_reason"), answer.get("usage"), answer.get("model")
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise ReplyError(f"the answer lacks {error}") from None
     if not isinstance(reason, str | None):
         raise ReplyError(f"finish_reason is {type(reason).__name__}: expected a text")
-    text, ended = _text(said), _ended(reason)
+    text, ended = _text(content), _ended(reason)
     if text is None:  # a server with separate reasoning was cut off inside it, or it withheld the text
         text, ended = "", ended if ended in ("length", "content_filter", "error") else "no_text"
     stated = usage if isinstance(usage, Mapping) else {}

@@ -43,7 +43,7 @@ Ended = Callable[["Tensor", "Tensor", int], "Tensor"]
 
 BLOCK = 128  # uniform random numbers for a row at a time
 CPU_CACHE_BYTES = 4 * 2**30  # the most that a batch's key-value cache may take on a CPU
-GPU_CACHE_SHARE = 0.6  # of the memory that is free once the model is loaded, or of a job's part of it
+GPU_CACHE_SHARE = 0.6  # the share of the memory that is free once the model is loaded, or of a job's part of it
 READ_TOKENS = 2**17  # rows that a batch reads at once with forced responses, which share little of their text
 
 
@@ -75,7 +75,7 @@ class TransformersEngine(LocalModel):
             model: Any = AutoModelForCausalLM.from_pretrained(
                 self.model_path, dtype=self.dtype, trust_remote_code=False
             )
-        except Exception as error:  # of safetensors, json, transformers: any failure of its files
+        except Exception as error:  # safetensors, json, transformers: any failure of a file
             why = (str(error).strip().splitlines() or [""])[0]
             raise UsageError(f"model {self.model_path!r}: cannot be loaded ({type(error).__name__}: {why})") from error
         check_weights(model, self.model_path)
@@ -261,7 +261,7 @@ def decode(
                 on_step(made)
             if max(left, least_rows) <= len(rows) * 7 // 8:
                 keep = running.int().argsort(descending=True, stable=True)[: max(left, least_rows)]
-                reading, rows, chosen = reading.of(keep), rows[keep], chosen[keep]
+                reading, rows, chosen = reading.select(keep), rows[keep], chosen[keep]
             reading.read(chosen)
     return [row[:n] for row, n in zip(out.tolist(), lengths.tolist(), strict=True)], stopped.tolist()
 

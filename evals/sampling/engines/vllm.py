@@ -25,12 +25,12 @@ ENVIRONMENT = {  # environment variables that vLLM reads at import; the user's o
     "VLLM_NO_USAGE_STATS": "1",
 }
 CPU_ENVIRONMENT = {"VLLM_CPU_KVCACHE_SPACE": "2", "VLLM_CPU_OMP_THREADS_BIND": "nobind"}
-GPU_SHARE = 0.9  # of a GPU's memory, for weights and cache
+GPU_SHARE = 0.9  # the share of a GPU's memory for weights and cache
 CPU_STEP_TOKENS = 4096  # prompt tokens that are read at a time on a CPU, at least
 
 
 def set_up(cpu: bool) -> None:
-    """What a process needs before it imports vLLM: its environment variables, and a place for what it prints."""
+    """The needs of a process before it imports vLLM: its environment variables, and a place for what it prints."""
     for name, value in (ENVIRONMENT | (CPU_ENVIRONMENT if cpu else {})).items():
         os.environ.setdefault(name, value)
     lead_away()
@@ -78,7 +78,7 @@ class VllmEngine(LocalModel):
         super().__init__(model_path, device=None, dtype=dtype, batch_rows=batch_rows)
         self._gpu_memory, self._tensor_parallel = gpu_memory, tensor_parallel
         self.context = context  # None: what vLLM makes of the model's files, once it is loaded
-        self._asked = 0  # requests so far: vLLM wants a name for each
+        self._request_count = 0  # requests so far: vLLM wants a name for each
 
     @cached_property
     def llm(self) -> Any:
@@ -136,7 +136,7 @@ class VllmEngine(LocalModel):
         core = self.llm.llm_engine
         waiting: dict[str, Request] = {}
         for request, prompt in zip(requests, prompts, strict=True):
-            name, self._asked = str(self._asked), self._asked + 1
+            name, self._request_count = str(self._request_count), self._request_count + 1
             core.add_request(name, {"prompt_token_ids": list(prompt)}, self._sampling(request, decoding))
             waiting[name] = request
         try:
@@ -171,7 +171,7 @@ class VllmEngine(LocalModel):
                     f"vLLM ended problem {request.key[0]!r}, sample {request.key[1]} with {output.finish_reason!r}"
                 )
         tokens = [[*request.forced, *output.token_ids] for request, output in ready]
-        # of a response that a text ended, vLLM names that text in place of a token
+        # if a text ended the response, vLLM names that text in place of a token
         ended = [output.finish_reason == "stop" and not isinstance(output.stop_reason, str) for _, output in ready]
         texts = response_text(self.tokenizer, tokens, ended)
         before = [cut_at(text, stop) for text in texts]
@@ -197,7 +197,7 @@ class VllmEngine(LocalModel):
             stop_token_ids=self._ends(),
             seed=request.seed,
             detokenize=decoding.stop is not None,
-            skip_special_tokens=not marker_tokens(self.tokenizer),  # of the text in which it looks for `stop`
+            skip_special_tokens=not marker_tokens(self.tokenizer),  # in the text where it looks for `stop`
             output_kind=RequestOutputKind.FINAL_ONLY,
         )
 

@@ -151,9 +151,9 @@ class StopAtNonFinite:
             check_number(float(norm), "gradient norm", step=self.state.global_step + 1)
         return norm
 
-    def _issue_warnings_after_load(self, found: Any) -> None:
-        found.missing_keys[:] = sorted({*found.missing_keys} - {*self.model.all_tied_weights_keys})
-        super()._issue_warnings_after_load(found)  # type: ignore[misc]
+    def _issue_warnings_after_load(self, loading: Any) -> None:
+        loading.missing_keys[:] = sorted({*loading.missing_keys} - {*self.model.all_tied_weights_keys})
+        super()._issue_warnings_after_load(loading)  # type: ignore[misc]
 
 
 def saver(out_dir: Path, *, save_minutes: float, rollout_steps: int) -> Any:
@@ -179,8 +179,8 @@ def saver(out_dir: Path, *, save_minutes: float, rollout_steps: int) -> Any:
             control.should_save |= due or stop
             if stop and state.global_step < state.max_steps:
                 self.stopped = control.should_training_stop = True
-                asked = (out_dir / STOP).read_text() if (out_dir / STOP).exists() else ""
-                self.spent = _from_main_process(out_of_time() or asked == MINUTES)
+                stop_reason = (out_dir / STOP).read_text() if (out_dir / STOP).exists() else ""
+                self.spent = _from_main_process(out_of_time() or stop_reason == MINUTES)
 
         def on_save(self, args: object, state: object, control: object, **kwargs: Any) -> None:
             self.saved = time.monotonic()

@@ -1,4 +1,4 @@
-"""What a training with TRL needs: memory of one device by part, time of a step, and the settings a profile tries.
+"""The needs of a training with TRL: memory of one device by part, time of a step, and the settings a profile tries.
 
 Counts are bytes, as in `harness.backends.memory`. Tests compare them with measured peaks.
 """
@@ -118,7 +118,7 @@ def need(a: Architecture, training: Training, hardware: TrlHardware, gpu_memory:
         # under autocast float32 weights make a float32 cache; keys and values of one layer, and the weights, are cast
         cast = how == "autocast" and training.lora_rank.value is None
         each = 4 if cast else weights_bytes(how)
-        heads = 2 * a.heads * a.head_dim * (6 if cast else each)  # of one layer, repeated for all heads
+        heads = 2 * a.heads * a.head_dim * (6 if cast else each)  # in one layer, repeated for all heads
         sampling["cache"] = sequences * context * (a.cache(each) + heads)
         sampling["weights cast"] = 2.0 * a.parameters if cast else 0.0
         sampling["logits"] = sequences * a.vocab * 12.0

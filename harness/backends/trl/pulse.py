@@ -27,7 +27,7 @@ class Pulse:
         self.trainer = trainer
         self.last = time.monotonic()
         self.step, self.phase = -1, ""
-        self.passes: dict[str, int] = {}  # of this step, by phase
+        self.passes: dict[str, int] = {}  # this step's, by phase
         self.began: dict[str, float] = {}
         self.over, self.lock = threading.Event(), threading.Lock()
         self.thread = threading.Thread(target=self._speak, name="pulse", daemon=True)
@@ -64,7 +64,8 @@ class Pulse:
         self.began.setdefault(phase, now)
 
     def line(self) -> str | None:
-        """What is under way, if 30 s have passed since the last line; None before, and between two steps."""
+        """The line about what is under way, if 30 s have passed since the last line, or None before, and between two
+        steps."""
         now, state, args = time.monotonic(), self.trainer.state, self.trainer.args
         with self.lock:
             if named := self.trainer.phase:  # also without a pass of the model: rewards, vLLM, another model

@@ -63,8 +63,8 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         self.phase = ""  # what is under way beside updates and the policy's log-probabilities, for `Pulse`
         self._buffered_inputs: list[dict[str, Any]] | None = None
         self._pending: list[dict[str, Any]] | None = None  # the next step, before its method has run
-        self._entropies: list[Tensor] = []  # of the step's micro-batches so far
-        self._sums: dict[str, Tensor] = {}  # of them too: name -> (sum over tokens, tokens)
+        self._entropies: list[Tensor] = []  # from the step's micro-batches so far
+        self._sums: dict[str, Tensor] = {}  # from the micro-batches too: name -> (sum over tokens, tokens)
         self._rollout_gaps: list[Tensor] = []  # likewise, [3, b, T]: trainer's and sampler's log-probabilities, mask
         # the search for an entropy target: the coefficient of this step, and the start value of the next one
         self._coefficient = self._next_coefficient = experiment.entropy_coefficient.value
@@ -98,7 +98,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         names = [name for name in DRAWS if name in self.experiment.method.reads]
         how = {"policy": named(self.experiment.prompt.value).policy, "reasoning": self.experiment.reasoning.value}
         draws = [response_draws(names, prompt, text, **how) for prompt, text in zip(prompts, texts, strict=True)]
-        self._draws = {name: torch.tensor([of[name] for of in draws], device=rewards.device) for name in names}
+        self._draws = {name: torch.tensor([draw[name] for draw in draws], device=rewards.device) for name in names}
         return rewards
 
     def _texts(self, rows: list[list[int]]) -> list[str]:
@@ -119,7 +119,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         finally:
             self.phase = ""
 
-    def _generate_single_turn(self, prompt_ids: list[list[int]], *others: Any, **named: Any) -> tuple[Any, Any]:
+    def _generate_single_turn(self, prompt_ids: list[list[int]], *arguments: Any, **named: Any) -> tuple[Any, Any]:
         """TRL's method. A response ends with the token that completes a stop text of the prompt, as it ends with an end
         token.
 
@@ -128,7 +128,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         """
 
         def turn(prompts: list[list[int]]) -> tuple[Any, Any]:
-            return self._sampled(prompts, *others, **named)
+            return self._sampled(prompts, *arguments, **named)
 
         around = type(self).around_turn
         responses, logps = turn(prompt_ids) if around is None else around(self, turn, prompt_ids)
@@ -139,7 +139,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         cut = [row[:end] for row, end in zip(responses, ends, strict=True)]
         return cut, None if logps is None else [row[:end] for row, end in zip(logps, ends, strict=True)]
 
-    def _sampled(self, prompt_ids: list[list[int]], *others: Any, **named: Any) -> tuple[Any, Any]:
+    def _sampled(self, prompt_ids: list[list[int]], *arguments: Any, **named: Any) -> tuple[Any, Any]:
         """TRL's method; for a Qwen2 on a CPU the same responses from the same random numbers, in half the time. Also
         for other models on a CPU where texts end a response: `generate` reads no text, and goes on to the limit.
 
@@ -154,7 +154,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         cached = not model.is_gradient_checkpointing and self.accelerator.num_processes == 1
         if self.use_vllm or not (plain and exact and cached):
             with self._during("sampling"):
-                return super()._generate_single_turn(prompt_ids, *others, **named)  # type: ignore[no-any-return]
+                return super()._generate_single_turn(prompt_ids, *arguments, **named)  # type: ignore[no-any-return]
         try:
             with self._during("sampling"):
                 responses, _ = decode(
@@ -223,14 +223,16 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         Args:
             correct: of the responses of all processes.
         """
-        own = [ids[mask.bool()] for ids, mask in zip(output["completion_ids"], output["completion_mask"], strict=True)]
-        said = self.processing_class.batch_decode(own, skip_special_tokens=True)
-        texts = gather_object([before_stop(text, self._stop) for text in said])
+        own_ids = [
+            ids[mask.bool()] for ids, mask in zip(output["completion_ids"], output["completion_mask"], strict=True)
+        ]
+        responses = self.processing_class.batch_decode(own_ids, skip_special_tokens=True)
+        texts = gather_object([before_stop(text, self._stop) for text in responses])
         ids = []
         for i, row in enumerate(inputs, start=self.accelerator.process_index * len(inputs)):
             first = i - i % self.num_generations
-            others = [j for j in range(first, first + self.num_generations) if correct[j] == 1 and j != i]
-            text = row["with_response"].replace(RESPONSE, texts[others[0]]) if others else row["prompt"]
+            solved = [j for j in range(first, first + self.num_generations) if correct[j] == 1 and j != i]
+            text = row["with_response"].replace(RESPONSE, texts[solved[0]]) if solved else row["prompt"]
             ids.append({"input_ids": prompt_tokens(self.processing_class, text)})
         shown = self.processing_class.pad(ids, return_tensors="pt", padding_side="left").to(self.accelerator.device)
         taught = output | {"prompt_ids": shown["input_ids"], "prompt_mask": shown["attention_mask"]}
@@ -251,8 +253,8 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         texts = self._texts(responses.tolist())
         total = torch.zeros(len(rows))
         for function, weight in zip(self.reward_funcs, self.reward_weights.tolist(), strict=True):
-            asked = {name: [row[name] for row in rows] for name in ("prompt", "answer")}
-            scores = function(prompts=asked["prompt"], completions=texts, answer=asked["answer"])
+            columns = {name: [row[name] for row in rows] for name in ("prompt", "answer")}
+            scores = function(prompts=columns["prompt"], completions=texts, answer=columns["answer"])
             total += weight * torch.tensor([float("nan") if score is None else score for score in scores])
         reward_of = dict(zip((row["prompt"] for row in rows), total.tolist(), strict=True))
         return torch.tensor([reward_of[row["prompt"]] for row in inputs])
@@ -379,11 +381,11 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         )
         return logp, entropies
 
-    def _get_per_token_logps_and_entropies(self, model: object, *others: Any, **named: Any) -> Any:
+    def _get_per_token_logps_and_entropies(self, model: object, *arguments: Any, **named: Any) -> Any:
         """TRL's method, with position ids where they matter and a name for the reference model's passes."""
         of_reference = self._reference is not None and model is self._reference
         with self._during("reference log-probabilities") if of_reference else nullcontext():
-            return super()._get_per_token_logps_and_entropies(positioned(model), *others, **named)
+            return super()._get_per_token_logps_and_entropies(positioned(model), *arguments, **named)
 
     # -- loss ----------------------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from harness.backends.snapshots import snapshot_folder
 from harness.backends.verl.reference import REFERENCE
 
 STATE = "rlvr_state.json"  # our own state, read when a training resumes
-TYPES = {"F32": "float32", "BF16": "bfloat16", "F16": "float16"}  # of safetensors -> as a configuration names it
+TYPES = {"F32": "float32", "BF16": "bfloat16", "F16": "float16"}  # name in safetensors -> name in a configuration
 KEPT = 2  # keep the previous one until the newest is verified
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from harness.spec import Experiment
 
-COEFFICIENT = "entropy_coefficient"  # of the step, because the entropy search changes it
+COEFFICIENT = "entropy_coefficient"  # changes by step, because of the entropy search
 
 
 TOP, LIKELIEST = "rlvr_top_{}", "rlvr_likeliest"  # outputs of the model's pass, a number for each token

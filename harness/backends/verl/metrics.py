@@ -79,4 +79,4 @@ def critic_metrics(metrics: dict[str, Any]) -> dict[str, float]:
     """veRL's metrics of a critic's update -> ours; none where no critic was trained."""
     names = {"critic/vf_loss": "train/value_loss", "critic/vf_clipfrac": "train/value_clip_fraction"}
     names["critic/grad_norm"] = "train/critic_grad_norm"
-    return {ours: float(metrics[theirs]) for theirs, ours in names.items() if theirs in metrics}
+    return {name: float(metrics[verl_name]) for verl_name, name in names.items() if verl_name in metrics}

@@ -1,4 +1,4 @@
-"""What a training with veRL needs: memory of one device by part, time of a step, and the settings a profile tries.
+"""The needs of a training with veRL: memory of one device by part, time of a step, and the settings a profile tries.
 
 Counts are bytes, as in `harness.backends.memory`. Tests compare them with measured peaks.
 """
@@ -57,11 +57,11 @@ def need(a: Architecture, training: Training, hardware: VerlHardware, gpu_memory
         raise TypeError(f"expected reinforcement learning, got {type(training).__name__}: `check` refuses it")
     how = mode(training)
     policy = states(a, training, hardware, how)
-    others = {}
+    other_models = {}
     if needs_reference(training):
-        others["reference"] = a.parameters * weights_bytes(how) / hardware.devices
+        other_models["reference"] = a.parameters * weights_bytes(how) / hardware.devices
     if training.critic.value:
-        others["critic"] = sum(policy.values())
+        other_models["critic"] = sum(policy.values())
     tokens = _pass_tokens(training, hardware)
     packed = hardware.packing and hardware.device != "cpu"
     scaled = training.rollout_temperature.value != 1
@@ -69,8 +69,8 @@ def need(a: Architecture, training: Training, hardware: VerlHardware, gpu_memory
         "activations": activations(a, tokens, how, checkpointing=hardware.gradient_checkpointing, padded=not packed),
         "logits": logits(a, tokens, how, fused=hardware.fused_kernels, scaled=scaled),
     }
-    away = dict.fromkeys(others, 0.0) if hardware.offload else others
-    kept = dict.fromkeys({**policy, **others}, 0.0) if hardware.offload else {**policy, **others}
+    away = dict.fromkeys(other_models, 0.0) if hardware.offload else other_models
+    kept = dict.fromkeys({**policy, **other_models}, 0.0) if hardware.offload else {**policy, **other_models}
     return Need({**policy, **away, **work}, {**kept, "vllm": hardware.vllm_gpu_memory * gpu_memory})
 
 
@@ -97,7 +97,7 @@ def step_seconds(
 
 
 PARALLEL = (1, 2, 4, 8)  # GPUs that share a sequence, and GPUs of a vLLM engine
-SHARES = (0.7, 0.5)  # of the memory, for vLLM
+SHARES = (0.7, 0.5)  # the share of the memory for vLLM
 
 
 def candidates(training: Training, base: VerlHardware) -> Iterator[dict[str, Any]]:

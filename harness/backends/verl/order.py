@@ -1,4 +1,4 @@
-"""What the processes of a training are told, in addition to veRL's configuration."""
+"""The order for the processes of a training, in addition to veRL's configuration."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ class Session:
         self._reaper.wait()
 
     def environment(self) -> dict[str, str]:
-        """What the session's processes must inherit."""
+        """The variables that the session's processes must inherit."""
         return {VARIABLE: self.name}
 
 

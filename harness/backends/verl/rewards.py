@@ -16,8 +16,8 @@ from harness.step.batch import DATA_SIGNALS
 CORRECT = "correct"
 UNEQUAL = "unequal_boxes"
 ENDED = "ended_by_text"
-BEGUN = "thought_begun"  # of a row: whether its prompt begins the thought
-PROMPT = "prompt"  # of a row: its text
+BEGUN = "thought_begun"  # the column that says whether a row's prompt begins the thought
+PROMPT = "prompt"  # the column with a row's prompt
 PART = "reward/"  # before the name of a single reward
 
 

@@ -56,8 +56,8 @@ class Asking(dict[str, Any]):
     veRL's own update asks for none.
     """
 
-    def update(self, *others: Any, **named: Any) -> None:
-        super().update(*others, **named)
+    def update(self, *arguments: Any, **named: Any) -> None:
+        super().update(*arguments, **named)
         self["distillation_use_topk"] = True
 
 
@@ -220,8 +220,8 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         """The current policy's log-probabilities and entropies, in addition to those of the policy that sampled."""
         fields: dict[str, Tensor] = {}
         if "old_entropies" in self.order.experiment.method.reads:  # which this pass overwrites
-            asked = {"keys": part.keys, "partition_id": part.partition_id, "select_fields": ["entropy"]}
-            fields["old_entropies"] = tq.kv_batch_get(**asked)["entropy"]
+            selection = {"keys": part.keys, "partition_id": part.partition_id, "select_fields": ["entropy"]}
+            fields["old_entropies"] = tq.kv_batch_get(**selection)["entropy"]
         part.extra_info.update(
             calculate_entropy=True,
             calculate_sum_pi_squared=self._reads_pi_squared(),
@@ -229,11 +229,13 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
             temperature=self.config.actor_rollout_ref.rollout.temperature,
         )
         self.actor_rollout_wg.compute_log_prob(part)
-        theirs = {"logp": "log_probs", "entropies": "entropy"}
-        theirs |= {"pi_squared": "sum_pi_squared"} if self._reads_pi_squared() else {}
-        names = [*theirs.values(), "response_mask"]
+        verl_names = {"logp": "log_probs", "entropies": "entropy"}
+        verl_names |= {"pi_squared": "sum_pi_squared"} if self._reads_pi_squared() else {}
+        names = [*verl_names.values(), "response_mask"]
         data = tq.kv_batch_get(keys=part.keys, partition_id=part.partition_id, select_fields=names)
-        fields |= {ours: response_from_nested(data[name], data["response_mask"]) for ours, name in theirs.items()}
+        fields |= {
+            signal: response_from_nested(data[name], data["response_mask"]) for signal, name in verl_names.items()
+        }
         return tq.kv_batch_put(
             keys=part.keys, partition_id=part.partition_id, fields=TensorDict(fields, batch_size=len(part))
         )
@@ -264,7 +266,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
 
         at_rollout = {"logp": "old_log_probs", "entropies": "entropy", "old_entropies": "entropy"}
         current = at_rollout if fresh else {name: name for name in CURRENT}
-        signals = {ours: padded(theirs) for ours, theirs in current.items() if theirs in data}
+        signals = {signal: padded(verl_name) for signal, verl_name in current.items() if verl_name in data}
         signals["old_logp"] = padded("old_log_probs")
         if "rollout_log_probs" in data:
             signals["rollout_logp"] = padded("rollout_log_probs")
@@ -278,7 +280,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         extras = [reward_extras(fields) for fields in data["extra_fields"]]
         for name in SEQUENCE_SIGNALS:
             if name in extras[0]:
-                signals[name] = torch.tensor([of[name] for of in extras])
+                signals[name] = torch.tensor([extra[name] for extra in extras])
         return TokenBatch(
             rewards=torch.stack([tokens[-1] for tokens in data["rm_scores"].unbind()]).float(),
             groups=torch.tensor([number[name] for name in names]),
@@ -287,7 +289,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
             max_tokens=e.max_completion_tokens.value,
             step=(self.global_steps - 1) * e.updates_per_rollout.value,
             seed=self.config.data.seed,
-            reward_parts=torch.tensor([[of[PART + name] for name in e.rewards.value] for of in extras]),
+            reward_parts=torch.tensor([[extra[PART + name] for name in e.rewards.value] for extra in extras]),
             reward_weights=e.reward_weights.value,
             micro_batches=self._micro_batches(len(batch)),
             **signals,
@@ -319,7 +321,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         part.extra_info[COEFFICIENT] = applied.coefficient
         extras = [reward_extras(fields) for fields in data["extra_fields"]]
         metrics = applied.metrics()
-        metrics[UNEQUAL_BOXES] = sum(of[UNEQUAL] for of in extras) / len(extras)
+        metrics[UNEQUAL_BOXES] = sum(extra[UNEQUAL] for extra in extras) / len(extras)
         if self.order.experiment.entropy_search is not None:
             metrics["train/entropy_coefficient"] = applied.coefficient
         return part, metrics

@@ -200,7 +200,7 @@ def _actor(e: dict[str, Any], hardware: VerlHardware, micro_batch: int, *, refer
         f"{actor}.ppo_epochs": 1,
         f"{actor}.shuffle": False,
         f"{actor}.calculate_entropy": True,  # the current policy's, which methods and the loss read
-        # of veRL's own loss, which is not used
+        # veRL's own loss, which is not used
         f"{actor}.policy_loss.loss_mode": "vanilla",
         f"{actor}.clip_ratio": 0.2 if e["clip_low"] is None else e["clip_low"],
         f"{actor}.clip_ratio_low": math.inf if e["clip_low"] is None else e["clip_low"],

@@ -46,8 +46,8 @@ def family(name: str) -> Family[Any]:
     """
     if name not in FAMILIES:
         raise ValueError(f"family: got {name!r}. Expected one of {list(FAMILIES)}")
-    found: Family[Any] = import_module(FAMILIES[name]).FAMILY
-    return found
+    loaded: Family[Any] = import_module(FAMILIES[name]).FAMILY
+    return loaded
 
 
 def write_benchmarks(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the tiny families share: which problems train and evaluate, and their rows.
+"""The parts that the tiny families share: which problems train and evaluate, and their rows.
 
 A family says how a problem is sampled and answered. Every random choice takes a ``random.Random``.
 """

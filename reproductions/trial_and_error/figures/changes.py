@@ -87,13 +87,13 @@ def change_distribution(names: Sequence[str], pairs: Pairs) -> Plot:
     """How far each token's probability moved, in correct and in incorrect responses (arXiv 2508.07534, Fig. 4a)."""
     import pandas as pd
 
-    there = present(_before(pairs))
+    measured = present(_before(pairs))
     edges = np.linspace(-1, 1, round(2 / STEP) + 1)
     parts, stable = [], []
     for run, (before, after) in pairs.items():
         change = probability_change(before, after)
         stable.append(f"{run}: {100 * (change.abs() < STABLE).mean():.1f} %")
-        for outcome in there:
+        for outcome in measured:
             chosen = outcomes(before)[outcome]
             if chosen.any():
                 counts = shares(change[chosen].clip(-1, 1), edges).assign(model=run, outcome=outcome, **NO_BANDS)
@@ -121,7 +121,7 @@ def change_distribution(names: Sequence[str], pairs: Pairs) -> Plot:
         x="middle",
         xlabel="change of probability",
         by="outcome",
-        panels=there,
+        panels=measured,
         ylabel=f"tokens (% in {STEP:g}, log)",
         marker=False,
         finish=finish,

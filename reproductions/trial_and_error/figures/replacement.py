@@ -61,10 +61,10 @@ def replacements(tokens: pd.DataFrame, groups: Mapping[str, Selection] = GROUPS,
         problem, sample = rows["problem_id"].iloc[0], rows["sample"].iloc[0]
         ids = tuple(rows["token_id"].tolist())
         part = of_response.get((problem, sample), rows.iloc[:0])
-        for position, other in zip(part["position"].tolist(), part["alternative_id"].tolist(), strict=True):
+        for position, alternative in zip(part["position"].tolist(), part["alternative_id"].tolist(), strict=True):
             place = f"{problem}|{sample}|{position}"
             prefixes.append(Prefix(f"{place}|o", problem, ids[: position + 1]))
-            prefixes.append(Prefix(f"{place}|r", problem, (*ids[:position], other)))
+            prefixes.append(Prefix(f"{place}|r", problem, (*ids[:position], alternative)))
     rows = chosen[["group", "problem_id", "sample", "position", "length", "token", "entropy"]]
     places = [f"{p}|{s}|{at}" for p, s, at in zip(rows["problem_id"], rows["sample"], rows["position"], strict=True)]
     ends = {name: [f"{place}|{end}" for place in places] for name, end in (("original", "o"), ("altered", "r"))}

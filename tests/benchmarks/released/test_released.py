@@ -45,8 +45,8 @@ def run(folder: Path) -> dict[str, Found]:
     return {name: released(toy, [name], folder, BATCHES)[name] for name in toys.CASES}
 
 
-def judged(found: Found) -> Judged:
-    return judge(found, TOP, BATCHES, (1, 2))
+def judged(gradients: Found) -> Judged:
+    return judge(gradients, TOP, BATCHES, (1, 2))
 
 
 @pytest.mark.slow
@@ -128,8 +128,10 @@ def test_the_page_has_a_value_in_every_column(tmp_path: Path) -> None:
     case = toys.CASES["right"]
     (tmp_path / case.folder).mkdir()
     (tmp_path / case.folder / "losses.py").write_text(toys.RIGHT, encoding="utf-8")
-    found = synthetic([papers.gradient(forking, batch) for batch in BATCHES])
-    text = page({"right": Row(case, TOP, found, judge(found, TOP, BATCHES, (1,)))}, tmp_path, {"drawn": "one"}, "")
+    measured = synthetic([papers.gradient(forking, batch) for batch in BATCHES])
+    text = page(
+        {"right": Row(case, TOP, measured, judge(measured, TOP, BATCHES, (1,)))}, tmp_path, {"drawn": "one"}, ""
+    )
     header, _, row = (line.split("|")[1:-1] for line in text.splitlines() if line.startswith("|"))
     cells = dict(zip((name.strip() for name in header), (cell.strip() for cell in row), strict=True))
     assert cells["equation"] == "the toys'" and cells["verdict"] == COMPUTES and cells["two passes"] == "–"
@@ -143,9 +145,9 @@ def test_a_called_stub_makes_no_result() -> None:
 
 
 def test_one_batch_is_not_enough() -> None:
-    one = Found({(BATCHES[0].name, 1): papers.gradient(forking, BATCHES[0])})
+    single = Found({(BATCHES[0].name, 1): papers.gradient(forking, BATCHES[0])})
     with pytest.raises(ValueError, match=r"1 batches tell the method from its baseline\. Expected 2"):
-        judge(one, TOP, BATCHES[:1], (1,))
+        judge(single, TOP, BATCHES[:1], (1,))
 
 
 def test_the_batches_reach_every_branch() -> None:
@@ -226,13 +228,13 @@ def test_the_guard_allows_reading_and_its_own_folder(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_command_names_what_is_wrong() -> None:
-    def said(*words: str) -> str:
+    def message(*words: str) -> str:
         command = [sys.executable, "-m", "benchmarks.released", *words]
         return subprocess.run(command, cwd=ROOT, env=environment(ROOT), capture_output=True, text=True).stderr
 
-    assert "FOLDER=/no/such: there is no such folder. Type --list" in said("/no/such")
-    assert "CASE=nothing: there is no such case. The cases are forking_tokens_before" in said(str(ROOT), "nothing")
-    assert "--write needs all cases. Leave out CASE." in said(str(ROOT), "dapo", "--write")
+    assert "FOLDER=/no/such: there is no such folder. Type --list" in message("/no/such")
+    assert "CASE=nothing: there is no such case. The cases are forking_tokens_before" in message(str(ROOT), "nothing")
+    assert "--write needs all cases. Leave out CASE." in message(str(ROOT), "dapo", "--write")
 
 
 def test_a_stub_can_answer_what_a_checkout_asks_while_it_is_imported(tmp_path: Path) -> None:

@@ -53,8 +53,8 @@ def test_a_finished_prefix_is_its_own_only_continuation(random_model: Path) -> N
     forced = {"ended": (40, end), "full": (40,) * 12, "open": (40,)}
     prefixes = [Prefix(name, "p", ids) for name, ids in forced.items()]
     prefixed = PrefixedEngine(inner, prefixes, str(random_model))
-    asked = [Request((prefix.id, 0), "p", 1) for prefix in prefixes]
-    got = {c.key[0]: c for batch in prefixed.generate(asked, DECODING) for c in batch}
+    requests = [Request((prefix.id, 0), "p", 1) for prefix in prefixes]
+    got = {c.key[0]: c for batch in prefixed.generate(requests, DECODING) for c in batch}
     letter = inner.tokenizer.decode([40])
     assert (got["ended"].text, got["ended"].tokens, got["ended"].finish_reason) == (letter, 2, "stop")
     assert (got["full"].text, got["full"].tokens, got["full"].finish_reason) == (letter * 12, 12, "length")

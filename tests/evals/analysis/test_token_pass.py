@@ -30,17 +30,17 @@ def naive(model: Any, ids: list[int], count: int, mass: float) -> list[dict[str,
     rows = []
     for t in range(len(ids) - count, len(ids)):
         p = logits[t - 1].softmax(-1).tolist()
-        own = ids[t]
+        token = ids[t]
         order = sorted(range(len(p)), key=lambda k: -p[k])
         size, total = 0, 0.0
         while total < mass:
             total, size = total + p[order[size]], size + 1
-        other = next(k for k in order if k != own)
-        error = math.sqrt(sum(((k == own) - p[k]) ** 2 for k in range(len(p))))
+        other = next(k for k in order if k != token)
+        error = math.sqrt(sum(((k == token) - p[k]) ** 2 for k in range(len(p))))
         rows.append(
             {
-                "token_id": own, "logp": math.log(p[own]), "entropy": -sum(x * math.log(x) for x in p), "nucleus": size,
-                "alternative_id": other, "alternative_logp": math.log(p[other]),
+                "token_id": token, "logp": math.log(p[token]), "entropy": -sum(x * math.log(x) for x in p),
+                "nucleus": size, "alternative_id": other, "alternative_logp": math.log(p[other]),
                 "update_size": error * float(hidden[t - 1].norm()),
             }
         )  # fmt: skip

@@ -74,8 +74,8 @@ def test_how_updates_are_spread_is_one_figure_of_all_methods() -> None:
     plots = {plot.name: plot for plot in plot_training(NAMES, both)}
     plot = plots["training_token_spread"]
     check_renders(plot)
-    found = plot.numbers.groupby(["panel", "model"])["mean"].unique().map(list).to_dict()
-    assert found == {
+    means = plot.numbers.groupby(["panel", "model"])["mean"].unique().map(list).to_dict()
+    assert means == {
         ("train/token_gini", "GRPO"): [0.2],
         ("train/token_gini", NAMES[2]): [0.8],
         ("train/token_effective_share", "GRPO"): [0.9],
@@ -104,8 +104,8 @@ def test_the_average_is_over_steps_with_all_benchmarks() -> None:
     assert averaged[f"curve/{AVERAGE}/avg_at_4"].tolist()[3] == pytest.approx(0.4)
     assert averaged[f"curve/{AVERAGE}/avg_at_4"].isna().tolist() == [True, True, True, False]
     assert averaged[f"curve/{AVERAGE}/change"].tolist()[3] == 0
-    one = scores().drop(columns="curve/b/avg_at_4")
-    assert with_average(one) is one
+    single = scores().drop(columns="curve/b/avg_at_4")
+    assert with_average(single) is single
 
 
 def test_the_names_of_real_scores_are_read() -> None:

@@ -50,8 +50,8 @@ def test_every_piece_of_a_word_and_no_other() -> None:
 
 def test_categories_are_those_of_the_rows_in_any_order() -> None:
     shuffled = TABLE.sample(frac=1, random_state=3)
-    found = categorise(shuffled, WORDS.categories).sort_index().tolist()
-    assert found == ["pivotal", "other", "other", "reflective", "other", "other", "other"]
+    categories = categorise(shuffled, WORDS.categories).sort_index().tolist()
+    assert categories == ["pivotal", "other", "other", "reflective", "other", "other", "other"]
     with pytest.raises(ValueError, match="problem_id 'p', sample 0: expected the positions 0 to 4, each once"):
         categorise(TABLE.iloc[1:], WORDS.categories)
     with pytest.raises(ValueError, match="expected an index that names each row once"):

@@ -273,7 +273,7 @@ def test_compositions_that_are_drawn_at_random_are_found(draws: int) -> None:
     "cannot tell". No drawn number is "not found": it is one of the readings."""
     drawn = [draw(number) for number in range(draws)]
     assert all(of.verdict != NOT_FOUND for of in drawn)
-    assert sum(of.found for of in drawn) > draws / 2
+    assert sum(draw.is_found for draw in drawn) > draws / 2
 
 
 @pytest.mark.parametrize("kinds", [["200 verdicts"], pytest.param([*KINDS], marks=pytest.mark.exhaustive)])

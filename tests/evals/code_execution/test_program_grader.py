@@ -93,7 +93,7 @@ def test_rows_are_read_with_their_white_space(data: Path) -> None:
     assert json.loads(problems[1].answer) == {
         "prompt": ROWS[1]["prompt"], "tests": ROWS[1]["test"], "entry_point": "zero"
     }  # fmt: skip
-    shown = prompts.messages(prompts.of("humaneval"), problems[0])[0]["content"]
+    shown = prompts.messages(prompts.of_benchmark("humaneval"), problems[0])[0]["content"]
     assert ROWS[0]["prompt"].strip() in shown
     assert "max(xs)" not in shown
 
@@ -199,12 +199,12 @@ def test_equal_greedy_prompts_are_sampled_once(tmp_path: Path, model_dir: Path) 
     other[2]["prompt"] = other[2]["prompt"].replace("neighbours", "neighbors")
     for name, rows in (("humaneval", ROWS), ("humaneval_plus", other)):
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    asked = []
+    sampled_ids = []
 
     class Once(Scripted):
         def generate(self, requests: Sequence[Request], decoding: Decoding, *_: Any) -> Iterator[list[Completion]]:
             for request in requests:
-                asked.append(request.key[0])
+                sampled_ids.append(request.key[0])
                 row = next(row for row in ROWS if row["task_id"] == request.key[0])
                 yield [Completion(request.key, block(row, row["canonical_solution"]), 9, "stop")]
 
@@ -212,7 +212,7 @@ def test_equal_greedy_prompts_are_sampled_once(tmp_path: Path, model_dir: Path) 
     tables = evaluate(
         model_dir, protocol, out_dir=tmp_path / "out", data_dir=tmp_path, engine=Once(), allow_changed_data=True
     )
-    assert asked == ["Own/0", "Own/2", "Own/1", "Own/2"]  # the shortest prompt first
+    assert sampled_ids == ["Own/0", "Own/2", "Own/1", "Own/2"]  # the shortest prompt first
     verdicts = {name: pq.read_table(path)["verdict"].to_pylist() for name, path in tables.items()}
     # max([]) raises: the test of the second benchmark refuses the same program
     assert verdicts == {"humaneval": ["correct"] * 3, "humaneval_plus": ["wrong", "correct", "correct"]}

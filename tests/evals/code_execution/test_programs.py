@@ -84,8 +84,8 @@ def test_the_last_block_that_defines_the_function_or_the_first_of_all() -> None:
 
 def test_definitions_drop_what_runs_at_the_end() -> None:
     code = "import math\nN = 1\ndef f(x):\n    return x + N\nassert f(1) == 3\nif N:\n    print(f(1))\n"
-    found = find(f"```python\n{code}```", "f", "program_definitions")
-    assert found is not None and found.text == "import math\nN = 1\ndef f(x):\n    return x + N\n"
+    program = find(f"```python\n{code}```", "f", "program_definitions")
+    assert program is not None and program.text == "import math\nN = 1\ndef f(x):\n    return x + N\n"
     broken = find("```python\ndef f(x):\n    return (\n```", "f", "program_definitions")
     assert broken is not None and broken.text == "def f(x):\n    return (\n", "code that does not parse stays as it is"
 

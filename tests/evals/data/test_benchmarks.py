@@ -297,12 +297,14 @@ def test_every_task_file_runs_under_lm_eval(tmp_path: Path) -> None:
 
 def test_lm_eval_shows_each_benchmarks_own_prompt() -> None:
     """One list: the task file names the prompt, and `dataset` fills it in (GPQA's is compared above)."""
-    from evals.data.prompts import of
+    from evals.data.prompts import of_benchmark
 
     assert benchmarks.task("math500")["doc_to_text"] == "{{prompt}}"
-    own = {"math500": "boxed_suffix", "gsm8k": "gsm8k", "gpqa_diamond": "gpqa", "humaneval": "evalplus"}
-    assert {name: of(name).name for name in own} == own
-    assert {of(name).name for name in benchmarks.names() if name.startswith(("tiny_", "search_"))} == {"plain"}
+    prompt_names = {"math500": "boxed_suffix", "gsm8k": "gsm8k", "gpqa_diamond": "gpqa", "humaneval": "evalplus"}
+    assert {name: of_benchmark(name).name for name in prompt_names} == prompt_names
+    assert {of_benchmark(name).name for name in benchmarks.names() if name.startswith(("tiny_", "search_"))} == {
+        "plain"
+    }
 
 
 def test_a_file_cannot_stand_for_rows_that_only_the_hub_pins(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def theirs(data: Path, key: Any = None, gen_kwargs: Any = SAMPLING, **metadata: Any) -> Any:
+def run_lm_eval(data: Path, key: Any = None, gen_kwargs: Any = SAMPLING, **metadata: Any) -> Any:
     """lm-eval's result; `key` gives a task other than tiny_short."""
     problems = benchmarks.load("tiny_short", data_dir=data, allow_changed_data=True).problems
     script = {p.problem: [response(x, p.answer) for x in s] for p, s in zip(problems, SCRIPTS, strict=True)}
@@ -138,7 +138,7 @@ def table(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @pytest.fixture(scope="module")
 def result(data: Path) -> Any:
-    return theirs(data, repeats=N, ks=list(KS))
+    return run_lm_eval(data, repeats=N, ks=list(KS))
 
 
 def test_the_lm_eval_task_and_our_score_give_the_same_numbers(table: Any, result: Any) -> None:
@@ -161,17 +161,19 @@ def test_verdict_rows_differ_only_in_the_finish_reason(table: Any, data: Path, r
     assert [s["doc"]["id"] for s in samples] == list(dict.fromkeys(row["problem_id"] for row in ours))
     assert [s["target"] for s in samples] == [row["gold"] for row in ours[::N]]
     different = {CUT: ("truncated", "no_answer"), ENDED_IN_A_BOX: ("no_answer", "truncated")}
-    for mine, its in zip(ours, rows, strict=True):
-        expected = different.get(mine["response"], (mine["verdict"],) * 2)
-        assert (mine["verdict"], its["verdict"]) == expected
-        assert {key: mine[key] for key in its if key != "verdict"} == {k: v for k, v in its.items() if k != "verdict"}
+    for our_row, lm_eval_row in zip(ours, rows, strict=True):
+        expected = different.get(our_row["response"], (our_row["verdict"],) * 2)
+        assert (our_row["verdict"], lm_eval_row["verdict"]) == expected
+        assert {key: our_row[key] for key in lm_eval_row if key != "verdict"} == {
+            k: v for k, v in lm_eval_row.items() if k != "verdict"
+        }
     assert {row["verdict"] for row in ours} == {"correct", "wrong", "no_answer", "truncated", "unscored"}
 
 
 def test_one_sample_is_the_default(table: Any, data: Path) -> None:
     first = table.filter([sample == 0 for sample in table["sample"].to_pylist()])
     ours = {s.name: s.value for s in score(first, ks=(1,), metrics=("avg", "pass", "maj"))}
-    assert values(theirs(data, gen_kwargs=None)) == ours | {"unscored": pytest.approx(3 / 11)}
+    assert values(run_lm_eval(data, gen_kwargs=None)) == ours | {"unscored": pytest.approx(3 / 11)}
 
 
 @pytest.mark.parametrize(
@@ -184,10 +186,10 @@ def test_one_sample_is_the_default(table: Any, data: Path) -> None:
 )
 def test_what_does_not_fit_is_refused(data: Path, metadata: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        theirs(data, **metadata)
+        run_lm_eval(data, **metadata)
 
 
 def test_greedy_samples_are_not_repeated(data: Path) -> None:
     for gen_kwargs in ({"do_sample": True, "temperature": 0.0}, {"temperature": 1.0}):
         with pytest.raises(ValueError, match=r"greedy samples are all the same\. Type --gen_kwargs do_sample=True"):
-            theirs(data, gen_kwargs=gen_kwargs, repeats=2)
+            run_lm_eval(data, gen_kwargs=gen_kwargs, repeats=2)

@@ -32,8 +32,8 @@ def test_a_task_of_mbpp_is_asked_as_evalplus_asks_it() -> None:
         "prompt": "", "tests": "import sys\nimport math\n" + "\n".join(ROW["test_list"]) + "\n", "entry_point": "double"
     }  # fmt: skip
     assert json.loads(mbpp_plus(ROW)["answer"])["tests"] == ROW["test"]
-    own = {"id": "a", "problem": "p", "answer": "{}"}
-    assert mbpp(own) == own
+    row = {"id": "a", "problem": "p", "answer": "{}"}
+    assert mbpp(row) == row
     with pytest.raises(ValueError, match=r"no column 'test_list'\. It has"):
         mbpp({k: v for k, v in ROW.items() if k != "test_list"})
     with pytest.raises(ValueError, match="task 7: no call of a function"):

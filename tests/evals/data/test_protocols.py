@@ -115,9 +115,9 @@ def test_each_prompt_renders_as_written_here() -> None:
 
 def test_a_prefix_is_given_with_the_prompt_and_ends_the_conversation() -> None:
     prompt = prompts.get("qwen_coder")
-    asked = f"Can you complete the following Python function?\n```python\n{QUESTION.problem}\n```\n"
+    user_text = f"Can you complete the following Python function?\n```python\n{QUESTION.problem}\n```\n"
     system = "You are an intelligent programming assistant to produce Python algorithmic solutions"
-    assert prompts.render(prompt, QUESTION, Tokenizer()) == f"[system]{system}[user]{asked}[assistant]```python\n"
+    assert prompts.render(prompt, QUESTION, Tokenizer()) == f"[system]{system}[user]{user_text}[assistant]```python\n"
     assert [m["role"] for m in prompts.messages(prompt, QUESTION)] == ["system", "user", "assistant"]
     assert prompts.messages(prompt, QUESTION)[-1]["content"] == "```python\n"
 
@@ -125,7 +125,7 @@ def test_a_prefix_is_given_with_the_prompt_and_ends_the_conversation() -> None:
 def test_the_five_examples_of_gsm8k_end_in_their_answers() -> None:
     """The first five answers of its training set are 72, 10, 5, 42 and 624; each response has the form that is read."""
     prompt = prompts.get("lighteval_gsm8k")
-    answers = [POLICIES[prompt.policy](said, []) for _, said in prompt.examples]
+    answers = [POLICIES[prompt.policy](response, []) for _, response in prompt.examples]
     assert answers == ["72", "10", "5", "42", "624"]
     assert [turn["role"] for turn in prompts.messages(prompt, QUESTION)] == ["user", "assistant"] * 5 + ["user"]
 
@@ -145,9 +145,9 @@ def test_the_default_protocol_asks_each_benchmark_for_its_own_form(name: str) ->
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_ends_where_evalplus_ends_it(name: str) -> None:
     """The end tokens of evalplus's list are those of the model here; `print` after the function is a test of it."""
-    asked = PROTOCOLS["sampled"].override({"benchmarks": [name]}, Origin.USER, "a test")
-    assert asked.prompt_of(name).name == "evalplus"
-    assert asked.stop_of(name) == ("\nif __name__", "\ndef main(", "\nprint(", "\n```\n")
+    sampled = PROTOCOLS["sampled"].override({"benchmarks": [name]}, Origin.USER, "a test")
+    assert sampled.prompt_of(name).name == "evalplus"
+    assert sampled.stop_of(name) == ("\nif __name__", "\ndef main(", "\nprint(", "\n```\n")
     assert PROTOCOLS["sampled"].stop_of("math500") is None
 
 

@@ -20,9 +20,11 @@ def by_pairs(answers: Sequence[str], same: Callable[[str, str], bool]) -> list[i
     leaders: list[str] = []
     classes = []
     for answer in answers:
-        found = next((n for n, leader in enumerate(leaders) if leader == answer or same(leader, answer)), len(leaders))
-        leaders += [answer] * (found == len(leaders))
-        classes.append(found)
+        class_number = next(
+            (n for n, leader in enumerate(leaders) if leader == answer or same(leader, answer)), len(leaders)
+        )
+        leaders += [answer] * (class_number == len(leaders))
+        classes.append(class_number)
     return classes
 
 
@@ -32,7 +34,7 @@ def classes_of(answers: Sequence[str]) -> list[int | None]:
 
 def modulo(number: int) -> Callable[..., bool]:
     """Texts are equal if their numbers are, modulo `number`."""
-    return lambda one, other, *_: int(one) % number == int(other) % number
+    return lambda first, second, *_: int(first) % number == int(second) % number
 
 
 @pytest.mark.parametrize(
@@ -73,11 +75,11 @@ def test_a_class_with_a_frequent_text_is_whole(numbers: list[int], number: int) 
         ours = classes_of(answers)
     frequent = {text for text, _ in Counter(answers).most_common(COMPARED)}
     whole = {int(text) % number for text in frequent}
-    for i, one in enumerate(answers):
-        for j, other in enumerate(answers[:i]):
-            same = int(one) % number == int(other) % number
+    for i, first in enumerate(answers):
+        for j, second in enumerate(answers[:i]):
+            same = int(first) % number == int(second) % number
             assert ours[i] != ours[j] or same
-            if same and (one == other or int(one) % number in whole):
+            if same and (first == second or int(first) % number in whole):
                 assert ours[i] == ours[j]
     assert sorted(set(ours)) == list(range(len(set(ours)))) and list(dict.fromkeys(ours)) == sorted(set(ours))
 

@@ -32,11 +32,11 @@ def test_a_form_of_a_parenthesis_is_needed(form: asides.Form, monkeypatch: pytes
 
 
 @pytest.mark.parametrize(
-    "said", ["or six", "wrong", "the other root", "if that is wrong, 6", "actually it is 6", "a bound"]
+    "words", ["or six", "wrong", "the other root", "if that is wrong, 6", "actually it is 6", "a bound"]
 )
 @pytest.mark.parametrize("gold", ["5", r"\frac{3}{7}", "x+1", "(1,2)", r"5\text{ cm}"])
-def test_any_other_parenthesis_makes_another_answer(gold: str, said: str) -> None:
-    assert not equal(gold, rf"{gold}\text{{ ({said})}}") and not equal(gold, f"{gold} ({said})")
+def test_any_other_parenthesis_makes_another_answer(gold: str, words: str) -> None:
+    assert not equal(gold, rf"{gold}\text{{ ({words})}}") and not equal(gold, f"{gold} ({words})")
 
 
 def letter(response: str) -> str | None:

@@ -49,24 +49,24 @@ def unconfirmed(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     """The accepted pairs that neither math-verify nor a reader found equal."""
     from math_verify import parse, verify
 
-    found = [pair for pair in pairs if pair[0] != pair[1] and accepts(*map(locate, pair)) and pair not in READ]
-    boxed = [[parse(rf"\boxed{{{locate(side)}}}") for side in pair] for pair in found]
-    return [pair for pair, sides in zip(found, boxed, strict=True) if not verify(*sides)]
+    accepted = [pair for pair in pairs if pair[0] != pair[1] and accepts(*map(locate, pair)) and pair not in READ]
+    boxed = [[parse(rf"\boxed{{{locate(side)}}}") for side in pair] for pair in accepted]
+    return [pair for pair, sides in zip(accepted, boxed, strict=True) if not verify(*sides)]
 
 
 def changed(gold: str, drawn: random.Random) -> Iterator[str]:
     """The gold with one letter, digit, sign, index or exponent, or unit changed, at most twice each."""
 
     def some(pattern: str) -> list[re.Match[str]]:
-        found = [*re.finditer(pattern, gold)]
-        return drawn.sample(found, min(2, len(found)))
+        matches = [*re.finditer(pattern, gold)]
+        return drawn.sample(matches, min(2, len(matches)))
 
-    def put(found: re.Match[str], text: str, group: int = 0) -> str:
-        return gold[: found.start(group)] + text + gold[found.end(group) :]
+    def put(match: re.Match[str], text: str, group: int = 0) -> str:
+        return gold[: match.start(group)] + text + gold[match.end(group) :]
 
     for letter in some(r"(?<![\\A-Za-z])[A-Za-z](?![A-Za-z])"):
-        others = "abcmnpqstuvwxyz" if letter[0].islower() else "ABCDKLMNPQRSTX"
-        yield put(letter, drawn.choice([other for other in others if other != letter[0]]))
+        letters = "abcmnpqstuvwxyz" if letter[0].islower() else "ABCDKLMNPQRSTX"
+        yield put(letter, drawn.choice([other for other in letters if other != letter[0]]))
     for digit in some(r"\d"):
         yield put(digit, str((int(digit[0]) + drawn.randint(1, 9)) % 10))
     for sign in some(r"[-+]"):
@@ -105,8 +105,8 @@ def test_no_hedged_gold_is_accepted() -> None:
         for gold, _ in all_golds()
         for form in drawn.sample(HEDGES, FORMS_EACH)
     )
-    found = {(gold, form) for gold, form, text in pairs if accepts(locate(gold), text)}
-    assert {pair for pair in found if not equal_after_all(*pair)} == set()
+    accepted = {(gold, form) for gold, form, text in pairs if accepts(locate(gold), text)}
+    assert {pair for pair in accepted if not equal_after_all(*pair)} == set()
 
 
 def test_a_changed_gold_is_accepted_only_where_it_is_equal() -> None:

@@ -50,7 +50,7 @@ def test_a_long_answer_to_a_long_gold_is_unscored_and_the_same_text_is_correct()
     assert len(gold) > LONGEST / FAR and len(other) > LONGEST
     assert verdict(gold, other) is Verdict.UNSCORED
     assert verdict(gold, gold) is Verdict.CORRECT
-    nested = "(" * 40 + "5" + ")" * 40  # of its own depth, the gold's forms may be as deep
+    nested = "(" * 40 + "5" + ")" * 40  # at the gold's own depth, forms may be as deep
     assert verdict(nested, "(" * 60 + "5" + ")" * 60) is Verdict.UNSCORED
 
 

@@ -18,8 +18,8 @@ SPELLINGS = sections("spelling.txt")
 NAMES = [rewrite.name for rewrite in spelling.REWRITES]
 
 
-def same(one: str, other: str) -> bool:
-    return literal(spelling.clean.__wrapped__(one)) == literal(spelling.clean.__wrapped__(other))
+def same(first: str, second: str) -> bool:
+    return literal(spelling.clean.__wrapped__(first)) == literal(spelling.clean.__wrapped__(second))
 
 
 def test_every_rewrite_has_a_section_of_its_own():

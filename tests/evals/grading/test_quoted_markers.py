@@ -8,12 +8,12 @@ from evals.grading import Grader
 from evals.grading.reasoning import graded_part
 
 RIGHT = [  # the response is graded, and its answer is 7
-    r"<|channel|>analysis<|message|>hm \boxed{8}?<|end|><|start|>assistant<|channel|>final \boxed{7}",  # of the issue
+    r"<|channel|>analysis<|message|>hm \boxed{8}?<|end|><|start|>assistant<|channel|>final \boxed{7}",  # the issue's
     r"<|channel|>analysis hm \boxed{8}? <|channel|>final \boxed{7}",
     r"<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>\boxed{7}<|return|>",
     r"<|channel|>analysis<|message|>hm<|end|><|channel|>final <|constrain|>JSON<|message|>\boxed{7}",
     r"<|channel|>analysis<|message|>a<|end|><|channel|>commentary<|message|>b<|end|><|channel|>final<|message|>\boxed{7}",
-    r"<think>hm</think> It is \boxed{7}. (I closed my `</think>` tag.)",  # of the issue
+    r"<think>hm</think> It is \boxed{7}. (I closed my `</think>` tag.)",  # the issue's
     r'<think>hm</think> It is \boxed{7}. The tag "</think>" came before it.',
     r"hm</think> It is \boxed{7}. The tag '</think>' came before it.",
     r"<think>hm</think> It is \boxed{7}. “</think>” came before it.",

@@ -111,8 +111,8 @@ def test_no_change_of_a_number_is_accepted(number: int, off: int, digit: int) ->
 def test_a_letter_with_a_number_in_brackets_is_no_product(letter: str, at: int, rest: str) -> None:
     gold = f"{letter}({at}){rest}"
     assert equal(gold, gold.replace("(", r"\left(").replace(")", r"\right)"))
-    others = ["0", letter, f"{letter}({at})", f"{at}{letter}{rest}", f"{letter}({at + 1}){rest}", f"{letter}{rest}"]
-    assert [answer for answer in others if equal(gold, answer)] == []
+    changes = ["0", letter, f"{letter}({at})", f"{at}{letter}{rest}", f"{letter}({at + 1}){rest}", f"{letter}{rest}"]
+    assert [answer for answer in changes if equal(gold, answer)] == []
 
 
 @given(st.lists(st.integers(-20, 20), min_size=2, max_size=4, unique=True), st.integers(21, 99))

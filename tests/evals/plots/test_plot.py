@@ -36,7 +36,7 @@ def test_all_files_are_written_and_are_the_same_twice(tmp_path: Path) -> None:
 def test_each_series_has_a_distinct_look_up_to_the_limit() -> None:
     looks = [look(i) for i in range(len(PALETTE))]
     for key in ("color", "marker", "linestyle"):
-        assert len({str(one[key]) for one in looks}) == len(PALETTE)
+        assert len({str(entry[key]) for entry in looks}) == len(PALETTE)
     with pytest.raises(ValueError, match="at most 7"):
         look(len(PALETTE))
 

@@ -56,8 +56,10 @@ class Server(ThreadingHTTPServer):
 
 
 def completion(body: dict[str, Any], text: str | None, tokens: Any = 3, reason: str = "stop") -> bytes:
-    said = {"text": text} if "prompt" in body else {"message": {"role": "assistant", "content": text}}
-    return json.dumps({"choices": [{**said, "finish_reason": reason}], "usage": {"completion_tokens": tokens}}).encode()
+    choice = {"text": text} if "prompt" in body else {"message": {"role": "assistant", "content": text}}
+    return json.dumps(
+        {"choices": [{**choice, "finish_reason": reason}], "usage": {"completion_tokens": tokens}}
+    ).encode()
 
 
 def say(handler: Handler, body: dict[str, Any]) -> None:

@@ -32,11 +32,11 @@ def engine(model_dir: Path) -> TransformersEngine:
 
 @pytest.mark.parametrize(
     ("values", "expected"),
-    [  # of probabilities 1/10, 2/10, 3/10 and 4/10
+    [  # logits of the probabilities 1/10, 2/10, 3/10 and 4/10
         ({"top_k": 2}, [0, 0, 429, 571]),  # 3/7 and 4/7
         ({"min_p": 0.6}, [0, 0, 429, 571]),  # at least 0.24
         ({"min_p": 0.45}, [0, 222, 333, 445]),  # at least 0.18: 2/9, 3/9 and 4/9
-        ({"top_k": 3, "top_p": 0.42}, [0, 0, 0, 1000]),  # of the three, the last has 4/9 = 0.444 alone
+        ({"top_k": 3, "top_p": 0.42}, [0, 0, 0, 1000]),  # the last one alone has 4/9 = 0.444 among the three
         ({"top_k": 3, "top_p": 0.45}, [0, 0, 429, 571]),
         ({"min_p": 0.0, "top_k": 99, "repetition_penalty": 2.0}, [100, 200, 300, 400]),
     ],
@@ -45,7 +45,7 @@ def test_shares_by_hand(values: dict[str, Any], expected: list[int]) -> None:
     logits = torch.tensor([[0.1, 0.2, 0.3, 0.4]]).log().repeat(1000, 1)
     u = (torch.arange(1000) + 0.5) / 1000
     shares = choose(logits, u, replace(PLAIN, **values)).bincount(minlength=4)
-    assert (shares - torch.tensor(expected)).abs().max() <= 1  # of rounding at a boundary
+    assert (shares - torch.tensor(expected)).abs().max() <= 1  # rounding at a boundary
 
 
 @given(st.lists(st.integers(-8, 8), min_size=3, max_size=9, unique=True), st.integers(1, 9), st.floats(0.05, 1.0))
@@ -54,53 +54,55 @@ def test_top_k_and_top_p_keep_what_transformers_keeps(logits: list[int], k: int,
     from transformers import TopKLogitsWarper, TopPLogitsWarper
 
     row = torch.tensor([logits], dtype=torch.float32) / 3
-    theirs = TopKLogitsWarper(k)(None, row.clone())  # type: ignore[arg-type]
+    warped = TopKLogitsWarper(k)(None, row.clone())  # type: ignore[arg-type]
     if p < 1:
-        theirs = TopPLogitsWarper(p)(None, theirs)  # type: ignore[arg-type]
-    kept = set(torch.isfinite(theirs[0]).nonzero().flatten().tolist())
+        warped = TopPLogitsWarper(p)(None, warped)  # type: ignore[arg-type]
+    kept = set(torch.isfinite(warped[0]).nonzero().flatten().tolist())
     u = (torch.arange(2000) + 0.5) / 2000
     ours = set(choose(row.repeat(2000, 1), u, replace(PLAIN, top_k=k, top_p=p)).tolist())
-    share = theirs.softmax(-1)[0]
+    share = warped.softmax(-1)[0]
     assert ours <= kept and all(token in ours for token in kept if share[token] > 1 / 1000)
 
 
 def test_the_repetition_penalty_by_hand() -> None:
     seen = _Seen([(0, 1), (2,)], 3, "cpu")
     logits = torch.tensor([[2.0, -1.0, 1.0], [2.0, -1.0, float("-inf")]])
-    # of seen tokens, positive logits are halved and negative ones doubled
+    # seen tokens: positive logits are halved and negative ones doubled
     assert seen.penalised(logits, torch.tensor([0, 1]), 2.0).tolist() == [[1, -2, 1], [2, -1, float("-inf")]]
     seen.add(torch.tensor([1]), torch.tensor([0]))
     assert seen.penalised(logits[1:], torch.tensor([1]), 2.0).tolist() == [[1, -1, float("-inf")]]
 
 
-def one(engine: TransformersEngine, decoding: Decoding) -> Completion:
+def one_completion(engine: TransformersEngine, decoding: Decoding) -> Completion:
     ((done,),) = engine.generate([Request(("p", 0), TEXT, 7)], decoding)
     return done
 
 
 def test_the_repetition_penalty_is_that_of_generate(engine: TransformersEngine) -> None:
     ids = engine.tokenizer(TEXT, return_tensors="pt", add_special_tokens=False).input_ids
-    theirs = engine.model.generate(ids, do_sample=False, repetition_penalty=1.7, max_new_tokens=20)[0, ids.shape[1] :]
-    text = engine.tokenizer.decode(theirs, skip_special_tokens=True)
-    assert one(engine, Decoding(0, 1, 20, repetition_penalty=1.7)).text == text
-    assert one(engine, Decoding(0, 1, 20)).text != text
+    generated = engine.model.generate(ids, do_sample=False, repetition_penalty=1.7, max_new_tokens=20)[
+        0, ids.shape[1] :
+    ]
+    text = engine.tokenizer.decode(generated, skip_special_tokens=True)
+    assert one_completion(engine, Decoding(0, 1, 20, repetition_penalty=1.7)).text == text
+    assert one_completion(engine, Decoding(0, 1, 20)).text != text
 
 
 def test_a_text_ends_a_response_and_is_no_part_of_it(engine: TransformersEngine) -> None:
-    whole = one(engine, replace(PLAIN, max_tokens=30))
+    whole = one_completion(engine, replace(PLAIN, max_tokens=30))
     assert whole.finish_reason == "length"
     stop = whole.text[4:6]
-    cut = one(engine, replace(PLAIN, max_tokens=30, stop=("not there", stop)))
+    cut = one_completion(engine, replace(PLAIN, max_tokens=30, stop=("not there", stop)))
     assert (cut.text, cut.finish_reason) == (whole.text[: whole.text.index(stop)], "stop")
     assert cut.tokens is not None and whole.tokens is not None and cut.tokens < whole.tokens
 
 
 def test_steps_tell_their_tokens_and_may_stop(engine: TransformersEngine) -> None:
-    told: list[int] = []
+    steps: list[int] = []
     requests = [Request(("p", i), TEXT, i) for i in range(3)]
     decoding = replace(PLAIN, max_tokens=5)
-    done = [c for batch in engine.generate(requests, decoding, told.append) for c in batch]
-    assert all(c.finish_reason == "length" for c in done) and told == [3, 6, 9, 12]  # then the batch is whole
+    done = [c for batch in engine.generate(requests, decoding, steps.append) for c in batch]
+    assert all(c.finish_reason == "length" for c in done) and steps == [3, 6, 9, 12]  # then the batch is whole
 
     def stop(tokens: int) -> None:
         if tokens >= 6:
@@ -111,18 +113,18 @@ def test_steps_tell_their_tokens_and_may_stop(engine: TransformersEngine) -> Non
 
 
 @pytest.mark.parametrize(
-    ("name", "values", "said"),
+    ("name", "values", "words"),
     [
         ("scripted", {"top_k": 3}, "engine scripted cannot express top_k=3. Expected null, or engine=transformers or"),
         ("transformers", {"extra_body": {"a": 1}}, "engine transformers cannot express extra_body={'a': 1}. Expected"),
         ("transformers", {"reasoning_effort": "low"}, "engine=openai. Or, as the chat template has it"),
     ],
 )
-def test_a_value_that_the_engine_cannot_express_is_refused(name: str, values: dict[str, Any], said: str) -> None:
+def test_a_value_that_the_engine_cannot_express_is_refused(name: str, values: dict[str, Any], words: str) -> None:
     engine: Any = Scripted() if name == "scripted" else engines.create(name, "m", device="cpu")
     with pytest.raises(ValueError) as caught:
         check_decoding(engine, replace(PLAIN, **values))
-    assert said in str(caught.value)
+    assert words in str(caught.value)
     check_decoding(engine, PLAIN)
 
 
@@ -176,18 +178,20 @@ def test_variables_reach_the_chat_template() -> None:
 def test_examples_stand_before_a_plain_prompt(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text('user: "Q: {problem}\\nA:"\nchat: false\n')
     (tmp_path / "shots.jsonl").write_text('{"problem": "1+1?", "response": "2"}\n')
-    own = prompts.with_parts(prompts.get(str(tmp_path / "own.yaml")), examples=tmp_path / "shots.jsonl")
-    assert prompts.render(own, Problem("p", "3+3?", "6"), None) == "Q: 1+1?\nA: 2\n\nQ: 3+3?\nA:"
+    own_prompt = prompts.with_parts(prompts.get(str(tmp_path / "own.yaml")), examples=tmp_path / "shots.jsonl")
+    assert prompts.render(own_prompt, Problem("p", "3+3?", "6"), None) == "Q: 1+1?\nA: 2\n\nQ: 3+3?\nA:"
     with pytest.raises(ValueError, match=r"system='x': prompt .*own\.yaml' is plain text"):
-        prompts.with_parts(own, system="x")
+        prompts.with_parts(own_prompt, system="x")
 
 
 def test_a_prompt_of_your_own_holds_its_examples(tmp_path: Path) -> None:
     path = tmp_path / "own.yaml"
     path.write_text('user: "Q: {problem}\\nA:"\nchat: false\nexamples:\n  - {problem: "1+1?", response: " 2"}\n')
-    own = prompts.get(str(path))
-    assert prompts.render(own, Problem("p", "3+3?", "6"), None) == "Q: 1+1?\nA: 2\n\nQ: 3+3?\nA:"
-    assert prompts.parts(own) == {"examples": [["1+1?", " 2"]]}  # in the manifest, and so part of what decides a sample
+    own_prompt = prompts.get(str(path))
+    assert prompts.render(own_prompt, Problem("p", "3+3?", "6"), None) == "Q: 1+1?\nA: 2\n\nQ: 3+3?\nA:"
+    assert prompts.parts(own_prompt) == {
+        "examples": [["1+1?", " 2"]]
+    }  # in the manifest, and so part of what decides a sample
     path.write_text('user: "{problem}"\nexamples:\n  - {problem: "1+1?", answer: "2"}\n')
     with pytest.raises(ValueError, match=r"examples, number 1: expected problem and response, got \{'problem': '1"):
         prompts.get(str(path))
@@ -196,24 +200,24 @@ def test_a_prompt_of_your_own_holds_its_examples(tmp_path: Path) -> None:
 def test_a_response_ends_at_the_texts_of_its_prompt_unless_the_protocol_has_its_own(
     tmp_path: Path, model_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place, own = set_up(tmp_path, model_dir, monkeypatch), tmp_path / "own.yaml"
-    own.write_text('user: "{problem}"\nstop: ["\\n\\n", "Q:"]\n')
+    place, prompt_file = set_up(tmp_path, model_dir, monkeypatch), tmp_path / "own.yaml"
+    prompt_file.write_text('user: "{problem}"\nstop: ["\\n\\n", "Q:"]\n')
     able = Scripted()
     able.decoding = frozenset({"stop"})  # type: ignore[attr-defined]
     for number, (values, expected) in enumerate(
         [({}, ["\n\n", "Q:"]), ({"stop": ("x",)}, ["x"]), ({"stop": ()}, None)]  # [] is none
     ):
         folder = tmp_path / str(number)
-        evaluate(protocol=protocol(1, prompt=str(own), **values), engine=able, **{**place, "out_dir": folder})
+        evaluate(protocol=protocol(1, prompt=str(prompt_file), **values), engine=able, **{**place, "out_dir": folder})
         manifest = json.loads((folder / "toy" / "manifest.json").read_text())
         assert manifest["identity"]["decoding"].get("stop") == expected
 
 
 def test_texts_that_end_a_response_are_texts(tmp_path: Path) -> None:
-    own = tmp_path / "own.yaml"
-    own.write_text('user: "{problem}"\nstop: ["", 3]\n')
+    prompt_file = tmp_path / "own.yaml"
+    prompt_file.write_text('user: "{problem}"\nstop: ["", 3]\n')
     with pytest.raises(ValueError, match=r"stop lists \['', 3\]. Each entry must be a text of one character or more"):
-        prompts.get(str(own))
+        prompts.get(str(prompt_file))
 
 
 def test_a_typed_line_break_in_stop_is_one() -> None:

@@ -57,11 +57,11 @@ def test_logits_that_overflow_are_never_token_zero(top_p: float) -> None:
 def test_an_output_that_is_not_finite_stops_at_its_token(model_dir: Path, value: float, temperature: float) -> None:
     """Finite weights can overflow in the pass: the samples before stay, and none is made of noise."""
     engine = TransformersEngine(str(model_dir), device="cpu")
-    asked: list[int] = []
+    calls: list[int] = []
 
     def break_third(_: Any, __: Any, output: Any) -> Any:
-        asked.append(1)
-        if len(asked) == 3:
+        calls.append(1)
+        if len(calls) == 3:
             output.logits[0, -1, 5] = value
         return output
 
@@ -248,6 +248,6 @@ def test_logits_are_those_of_the_whole_sequence(model_dir: Path, prompts: list[t
             rows = [[*row, int(token)] for row, token in zip(rows, tokens, strict=True)]
             if step in (1, 3):
                 keep = torch.arange(len(rows)).flip(0)[::2]
-                reading, rows = reading.of(keep), [rows[i] for i in keep]
+                reading, rows = reading.select(keep), [rows[i] for i in keep]
             alone = torch.stack([model(input_ids=torch.tensor([row])).logits[0, -1] for row in rows])
             assert torch.allclose(reading.logits, alone, atol=1e-4), step

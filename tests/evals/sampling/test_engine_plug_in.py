@@ -53,7 +53,7 @@ def test_a_new_engine_measures_with_its_own_options(tmp_path: Path, capsys: pyte
     assert main([*command, "engine.times=2"]) == 0
     out, err = capsys.readouterr()
     scores = json.loads(out)["scores"]["sums"]
-    assert scores[0]["name"] == "avg@2" and scores[0]["value"] == 0.5  # of 0 + 1 and 1 + 1 the second
+    assert scores[0]["name"] == "avg@2" and scores[0]["value"] == 0.5  # 0 + 1 is wrong, and 1 + 1 is right
     assert "loading the model" not in err
     assert main([*command, "engine.dtype=float32"]) == 2
     assert "no such key of engine echo. Expected one of: engine.times, engine.url" in capsys.readouterr().err
@@ -69,7 +69,9 @@ def test_the_machine_asks_the_engine_what_it_needs(monkeypatch: pytest.MonkeyPat
     hardware = TrlHardware(device="gpu", engine="echo", engine_url="http://h", engine_tensor_parallel=8)
     assert sampling_engine(hardware, "m", 99).describe() == {"name": "echo", "times": 1}  # takes no tensor_parallel
     (job,) = resolve("erpo", models=["qwen3-235b-instruct"], arms=["base"], scale="paper", seeds=[0], overrides={})
-    assert measures(job, hardware) and not measures(job, replace(hardware, engine="transformers"))  # of 235B on a GPU
+    assert measures(job, hardware) and not measures(
+        job, replace(hardware, engine="transformers")
+    )  # 235B parameters on a GPU
     check_engine(hardware)
     monkeypatch.setattr("echo_engine.Echo.package", "no_such_package")
     with pytest.raises(

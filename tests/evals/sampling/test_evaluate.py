@@ -62,8 +62,8 @@ def test_a_killed_evaluation_resumes_where_it_stopped(place: dict[str, Any], die
     second = Scripted()
     path = evaluate(protocol=protocol(3), engine=second, **place)["toy"]
     assert table(path) == expected_rows(3)
-    asked = first.asked + second.asked  # each sample once: none lost, none doubled
-    assert sorted(asked) == [(p.id, s) for p in PROBLEMS for s in range(3)]
+    sampled = first.asked + second.asked  # each sample once: none lost, none doubled
+    assert sorted(sampled) == [(p.id, s) for p in PROBLEMS for s in range(3)]
 
 
 CHILD = """

@@ -53,7 +53,7 @@ def test_a_chat_prompt_goes_to_chat(engine: OpenAIEngine, server: Server) -> Non
     assert {key: (c.text, c.tokens, c.finish_reason) for key, c in done.items()} == {
         (f"p{i}", 2): (f"seed {i}", 3, "stop") for i in range(9)
     }
-    path, headers, body = next(one for one in server.seen if one[2]["seed"] == 5)
+    path, headers, body = next(call for call in server.seen if call[2]["seed"] == 5)
     assert path == "/v1/chat/completions"
     assert headers["Authorization"] == f"Bearer {KEY}"
     assert body == {
@@ -169,8 +169,8 @@ def test_what_a_server_does_not_say_ends_no_evaluation(
     ]
     order = iter(replies)
     server.usual = lambda handler, body: next(order)(handler, body)
-    one = OpenAIEngine("some-model", url=server.url, concurrency=1)  # in the order of the problems
-    path = evaluate(protocol=protocol(1, prompt="boxed_suffix"), engine=one, **place)["toy"]
+    served = OpenAIEngine("some-model", url=server.url, concurrency=1)  # in the order of the problems
+    path = evaluate(protocol=protocol(1, prompt="boxed_suffix"), engine=served, **place)["toy"]
     rows = sorted(
         pq.read_table(path).to_pylist(), key=lambda row: [b["seed"] for _, _, b in server.seen].index(row["seed"])
     )
@@ -182,7 +182,7 @@ def test_what_a_server_does_not_say_ends_no_evaluation(
         (rows[4]["verdict"], None, 3, None),
     ]
     assert {rows[3]["verdict"], rows[4]["verdict"]} <= {"correct", "wrong"}
-    assert one.usage() == {
+    assert served.usage() == {
         "requests": 5, "retries": 0, "prompt_tokens": 0, "response_tokens": 12, "unknown_tokens": 1,
     }  # fmt: skip
     again = evaluate(protocol=protocol(1, prompt="boxed_suffix"), engine=engine, **place)["toy"]
@@ -229,16 +229,16 @@ for _ in engine.generate(requests, Decoding(1.0, 1.0, 9)):
 
 
 def test_a_process_ends_while_the_server_is_silent(server: Server) -> None:
-    asked, silent = threading.Semaphore(0), threading.Event()
+    request_seen, silent = threading.Semaphore(0), threading.Event()
 
     def never(*_: Any) -> None:
-        asked.release()
+        request_seen.release()
         silent.wait(60)
 
     server.usual = never
     child = subprocess.Popen([sys.executable, "-c", CHILD, server.url], cwd=Path(__file__).parents[3], stderr=-1)
     for _ in range(4):
-        assert asked.acquire(timeout=60)
+        assert request_seen.acquire(timeout=60)
     child.send_signal(signal.SIGINT)
     try:
         assert child.wait(timeout=20) != 0  # the server still waits
@@ -321,7 +321,7 @@ def test_a_server_that_names_another_model_is_said_once(
 
 
 @pytest.mark.parametrize(
-    ("asked", "named", "same"),
+    ("requested", "named", "same"),
     [
         ("m", "m", True),
         ("m", "other", False),
@@ -334,5 +334,5 @@ def test_a_server_that_names_another_model_is_said_once(
         ("m", "", True),
     ],
 )
-def test_names_of_one_model(asked: str, named: str, same: bool) -> None:
-    assert openai.same_model(asked, named) is same
+def test_names_of_one_model(requested: str, named: str, same: bool) -> None:
+    assert openai.same_model(requested, named) is same

@@ -19,8 +19,10 @@ def test_trouble_is_said_at_once_and_then_every_half_minute(
     for second in range(1, 66):
         now[0] += 1
         live.tokens(0, "no answer" if second >= 2 else "")
-    said = capsys.readouterr().err.splitlines()
-    assert said == [f"amc23: 0 of 40 samples, asking again (no answer), after {at}" for at in ("0:02", "0:32", "1:02")]
+    output = capsys.readouterr().err.splitlines()
+    assert output == [
+        f"amc23: 0 of 40 samples, asking again (no answer), after {at}" for at in ("0:02", "0:32", "1:02")
+    ]
 
 
 def test_a_line_comes_before_the_first_token(
@@ -29,9 +31,9 @@ def test_a_line_comes_before_the_first_token(
     """The engine says nothing: a thread looks whether a line is due."""
     monkeypatch.setattr(progress, "EVERY_S", 0.05)
     monkeypatch.setattr(progress, "LOOK_S", 0.01)
-    said = ""
+    output = ""
     with Live("humaneval", 164, 0, shown=True):
-        while not said:  # the test's own time limit ends it, if no line comes
+        while not output:  # the test's own time limit ends it, if no line comes
             time.sleep(0.01)
-            said = capsys.readouterr().err
-    assert said.startswith("humaneval: 0 of 164 samples after 0:00")
+            output = capsys.readouterr().err
+    assert output.startswith("humaneval: 0 of 164 samples after 0:00")

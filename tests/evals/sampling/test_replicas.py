@@ -70,7 +70,7 @@ def test_a_fault_is_reported_and_the_next_request_starts_fresh(
 
 def test_replicas_end_when_the_caller_stops(two: Replicas) -> None:
     batches = two.generate(some_requests(3, "wait", "wait", "wait"), DECODING)
-    process = int(next(batches)[0].text.split()[2])  # of the first piece; another one waits
+    process = int(next(batches)[0].text.split()[2])  # the process of the first piece. Another piece waits.
     batches.close()  # type: ignore[attr-defined]
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)
@@ -110,11 +110,13 @@ def test_impossible_replica_counts_are_refused(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.exhaustive
 def test_two_replicas_of_a_real_model_give_what_one_gives(model_dir: Path) -> None:
-    one = engines.create("transformers", str(model_dir), device="cpu", batch_rows=4)
+    single = engines.create("transformers", str(model_dir), device="cpu", batch_rows=4)
     pair = engines.create("transformers", str(model_dir), device="cpu", batch_rows=4, replicas=2)
     requests = [Request((f"p{i}", 0), "<|user|>ab<|assistant|>", i) for i in range(8)]
     try:
-        alone = {c.key: c for start in (0, 4) for b in one.generate(requests[start : start + 4], DECODING) for c in b}
+        alone = {
+            c.key: c for start in (0, 4) for b in single.generate(requests[start : start + 4], DECODING) for c in b
+        }
         assert generated(pair, requests) == alone
     finally:
         pair.close()  # type: ignore[attr-defined]

@@ -32,8 +32,8 @@ def ask(server: Server, reply: Reply, chat: bool = True) -> Completion:
     engine = OpenAIEngine("m", url=server.url)
     messages = ({"role": "user", "content": "x"},) if chat else None
     (batch,) = engine.generate([Request(("p7", 3), "x", 0, messages)], Decoding(1.0, 1.0, 9))
-    (one,) = batch
-    return one
+    (completion,) = batch
+    return completion
 
 
 def refused(server: Server, reply: Reply) -> str:
@@ -59,16 +59,16 @@ def content(parts: Any) -> Reply:
 @pytest.mark.parametrize(
     ("parts", "text"),
     [
-        ([{"type": "text", "text": "\\boxed{7}"}], "\\boxed{7}"),  # of the issue
+        ([{"type": "text", "text": "\\boxed{7}"}], "\\boxed{7}"),  # the issue's example
         ([{"type": "text", "text": "so "}, {"type": "text", "text": "\\boxed{7}"}], "so \\boxed{7}"),
-        ([{"type": "output_text", "text": "\\boxed{7}", "annotations": []}], "\\boxed{7}"),  # of Responses
+        ([{"type": "output_text", "text": "\\boxed{7}", "annotations": []}], "\\boxed{7}"),  # the form of Responses
         (
             [
                 {"type": "thinking", "thinking": [{"type": "text", "text": "\\boxed{8}?"}]},
                 {"type": "text", "text": "\\boxed{7}"},
             ],
             "\\boxed{7}",
-        ),  # of Mistral's reasoning models
+        ),  # the form of Mistral's reasoning models
         ([{"type": "reasoning", "text": "\\boxed{8}?"}, {"type": "text", "text": "\\boxed{7}"}], "\\boxed{7}"),
         (["so ", "\\boxed{7}"], "so \\boxed{7}"),
         ({"type": "text", "text": "\\boxed{7}"}, "\\boxed{7}"),  # one part without its list
@@ -199,8 +199,8 @@ def test_a_usage_of_another_form(usage: Any, server: Server) -> None:
     ],
 )
 def test_a_reply_of_another_form_is_one_sentence(body: str, server: Server) -> None:
-    said = refused(server, lambda handler, _: handler.reply(200, body.encode("latin-1")))
-    assert len(said) < 1000 and "Error(" not in said
+    message = refused(server, lambda handler, _: handler.reply(200, body.encode("latin-1")))
+    assert len(message) < 1000 and "Error(" not in message
 
 
 # ---------------------------------------------------------------------------------------------------- size and time
@@ -228,9 +228,9 @@ def endless(handler: Handler, _: dict[str, Any], status: int = 200, encoding: st
 @pytest.mark.parametrize("status", [200, 400])
 def test_an_endless_reply_ends(status: int, encoding: str, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(openai, "LARGEST", 3_000_000)
-    said = refused(server, lambda handler, body: endless(handler, body, status, encoding))
-    assert "MiB" in said or status == 400
-    assert len(said) < 1000
+    message = refused(server, lambda handler, body: endless(handler, body, status, encoding))
+    assert "MiB" in message or status == 400
+    assert len(message) < 1000
 
 
 @pytest.mark.parametrize("layers", [1, 2])
@@ -242,8 +242,8 @@ def test_a_compressed_reply_unpacks_to_no_more_than_the_limit(
     for _ in range(layers):
         data = gzip.compress(data)
     names = ", ".join(["gzip"] * layers)
-    said = refused(server, lambda handler, _: handler.reply(200, data, Content_Encoding=names))
-    assert "MiB" in said or "compressed" in said
+    message = refused(server, lambda handler, _: handler.reply(200, data, Content_Encoding=names))
+    assert "MiB" in message or "compressed" in message
 
 
 def test_a_compressed_reply_that_is_honest_is_read(server: Server) -> None:
@@ -285,5 +285,5 @@ def test_a_key_in_a_reply_across_the_limit_is_hidden(server: Server, monkeypatch
     monkeypatch.setenv("OPENAI_API_KEY", key)
     for limit in range(100, 134, 4):
         monkeypatch.setattr(openai, "LARGEST", limit)
-        said = refused(server, lambda handler, _: handler.reply(400, b"x" * 100 + key.encode() + b"y" * 100))
-        assert key[:6] not in said
+        message = refused(server, lambda handler, _: handler.reply(400, b"x" * 100 + key.encode() + b"y" * 100))
+        assert key[:6] not in message

@@ -39,19 +39,19 @@ def saying(folder: Path, special: list[str], text: str) -> Any:
     engine = TransformersEngine(str(folder), device="cpu")
     engine.model.resize_token_embeddings(len(tokenizer))
     script = [*engine.tokenizer.encode(text), engine.tokenizer.eos_token_id]
-    said: list[int] = []
+    spoken: list[int] = []
 
     def say(_: Any, __: Any, output: Any) -> Any:
         output.logits = torch.full_like(output.logits, -1e9)
-        output.logits[..., script[len(said)]] = 0.0
-        said.append(script[len(said)])
+        output.logits[..., script[len(spoken)]] = 0.0
+        spoken.append(script[len(spoken)])
         return output
 
     engine.model.register_forward_hook(say)
     return engine
 
 
-def one(engine: Any, decoding: Decoding = GREEDY) -> Completion:
+def one_completion(engine: Any, decoding: Decoding = GREEDY) -> Completion:
     (batch,) = engine.generate([Request(("p", 0), "2 + 2", 0)], decoding)
     (completion,) = batch
     return completion  # type: ignore[no-any-return]
@@ -60,7 +60,7 @@ def one(engine: Any, decoding: Decoding = GREEDY) -> Completion:
 @pytest.mark.parametrize("name", CASES)
 def test_what_follows_a_thought_is_graded(name: str, tmp_path: Path) -> None:
     special, text = CASES[name]
-    completion = one(saying(tmp_path, special, text.replace("so", "<|tool|>so")))
+    completion = one_completion(saying(tmp_path, special, text.replace("so", "<|tool|>so")))
     # gpt-oss's <|start|> is a part of no marker
     assert (completion.text, completion.finish_reason) == (text.replace("<|start|>", ""), "stop")
     verdicts = [
@@ -71,13 +71,13 @@ def test_what_follows_a_thought_is_graded(name: str, tmp_path: Path) -> None:
 
 
 def test_a_thought_that_never_ends_is_truncated(tmp_path: Path) -> None:
-    completion = one(saying(tmp_path, ["[THINK]", "[/THINK]"], r"[THINK]so\boxed{7}"))
+    completion = one_completion(saying(tmp_path, ["[THINK]", "[/THINK]"], r"[THINK]so\boxed{7}"))
     assert Grader().grade_responses([("7", completion.text, "stop")], "boxed_last")[0].verdict is Verdict.TRUNCATED
 
 
 def test_a_marker_may_end_a_response(tmp_path: Path) -> None:
     engine = saying(tmp_path, ["[THINK]", "[/THINK]"], "[THINK]7[/THINK]8")
-    completion = one(engine, replace(GREEDY, stop=("[/THINK]",)))
+    completion = one_completion(engine, replace(GREEDY, stop=("[/THINK]",)))
     assert (completion.text, completion.tokens, completion.finish_reason) == ("[THINK]7", 3, "stop")
 
 

@@ -84,14 +84,15 @@ def expected_rows(n: int, seed: int = 0, name: str = "toy") -> list[dict[str, An
     for problem in PROBLEMS:
         classes: dict[str, int] = {}
         for sample in range(n):
-            own = sample_seed(seed, name, (problem.id, sample))
-            given = answer(Request((problem.id, sample), "", own))
-            kind = own % 5
+            drawn = sample_seed(seed, name, (problem.id, sample))
+            given = answer(Request((problem.id, sample), "", drawn))
+            kind = drawn % 5
             expected = {0: problem.answer, 1: "-7", 2: "-7.0"}.get(kind)
             same_as = {0: "right", 1: "minus seven", 2: "minus seven"}.get(kind)
             rows.append(
                 {
-                    "benchmark": name, "problem_id": problem.id, "sample": sample, "seed": own, "gold": problem.answer,
+                    "benchmark": name, "problem_id": problem.id, "sample": sample, "seed": drawn,
+                    "gold": problem.answer,
                     "response": given.text, "tokens": given.tokens, "finish_reason": given.finish_reason,
                     "boxed": kind < 3, "answer": expected,
                     "answer_class": None if same_as is None else classes.setdefault(same_as, len(classes)),

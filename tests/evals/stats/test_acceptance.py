@@ -26,9 +26,9 @@ def test_where_a_curve_crosses() -> None:
 def test_the_interval_is_that_of_one_more_value() -> None:
     # logs of 90, 100, 110: mean 4.6018, sd 0.10036; t(2, .99) = 6.9646; half = 6.9646 * .10036 * sqrt(4/3) = .8071
     reference = [Crossing(steps, steps) for steps in (90.0, 100.0, 110.0)]
-    found = accept(Crossing(95, 100), reference, 0.5)
-    assert found.low == pytest.approx(44.46, abs=0.05) and found.high == pytest.approx(223.3, abs=0.3)
-    assert found.verdict == "belongs to the reference" and "needs 100 steps to reach 0.5" in found.sentence
+    acceptance = accept(Crossing(95, 100), reference, 0.5)
+    assert acceptance.low == pytest.approx(44.46, abs=0.05) and acceptance.high == pytest.approx(223.3, abs=0.3)
+    assert acceptance.verdict == "belongs to the reference" and "needs 100 steps to reach 0.5" in acceptance.sentence
     assert accept(Crossing(30, 40), reference, 0.5).verdict == "too early"
     assert accept(Crossing(230, 240), reference, 0.5).verdict == "too late"
     assert (
@@ -55,11 +55,11 @@ def test_at_most_one_in_twenty_of_the_studys_own_seeds_is_refused() -> None:
     refused, tried = 0, 0
     for target in (0.4, 0.6, 0.8):
         for _, arm in table.groupby(level=[0, 1, 2]):
-            found = [crossing(row.dropna().index, row.dropna(), target) for _, row in arm.iterrows()]
-            if len(found) < 10 or any(np.isinf(one.at) for one in found):
+            crossings = [crossing(row.dropna().index, row.dropna(), target) for _, row in arm.iterrows()]
+            if len(crossings) < 10 or any(np.isinf(run.at) for run in crossings):
                 continue
-            for place, one in enumerate(found):
-                verdict = accept(one, found[:place] + found[place + 1 :], target).verdict
+            for place, run in enumerate(crossings):
+                verdict = accept(run, crossings[:place] + crossings[place + 1 :], target).verdict
                 refused += verdict in ("too early", "too late")
                 tried += 1
     assert tried > 1000

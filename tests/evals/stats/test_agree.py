@@ -36,20 +36,20 @@ RATES = st.lists(st.one_of(st.sampled_from([0.0, 1.0, 0.5]), st.floats(0, 1)), m
 
 def poisson_binomial(rates: list[float], samples: int) -> Vector:
     """P(0), P(1), ... correct of `samples` of each problem: one convolution per sample."""
-    found = np.ones(1)
+    distribution = np.ones(1)
     for rate in rates:
         for _ in range(samples):
-            found = np.convolve(found, [1 - rate, rate])
-    return found
+            distribution = np.convolve(distribution, [1 - rate, rate])
+    return distribution
 
 
 def exact(rates: list[float], a: int, b: int, x: int, y: int) -> float:
     """P(|X/N - Y/M| >= |x/N - y/M| given X + Y = x + y), by enumeration."""
-    one, other = poisson_binomial(rates, a), poisson_binomial(rates, b)
+    first, second = poisson_binomial(rates, a), poisson_binomial(rates, b)
     n, m = len(rates) * a, len(rates) * b
     gap, total, beyond = abs(x * m - y * n), 0.0, 0.0  # in units of 1 / (n m), exact
     for i in range(max(0, x + y - m), min(n, x + y) + 1):
-        p = float(one[i] * other[x + y - i])
+        p = float(first[i] * second[x + y - i])
         total += p
         beyond += p * (abs(i * m - (x + y - i) * n) >= gap)
     return beyond / total if total > 0 else 0.0
@@ -66,8 +66,8 @@ def test_no_rates_make_a_gap_more_probable_than_the_bound(rates: list[float], a:
 def test_equal_rates_reach_the_bound_for_equal_numbers(a: int, b: int) -> None:
     # at equal rates the count of A given the total is hypergeometric, whatever the rate
     for x, y in ((0, 4 * b), (1, 3), (4 * a, 1)):
-        found = largest_probability(Score(x, 4 * a), Score(y, 4 * b))
-        assert found == pytest.approx(exact([0.3] * 4, a, b, x, y)) if x * b != y * a else found == 1
+        probability = largest_probability(Score(x, 4 * a), Score(y, 4 * b))
+        assert probability == pytest.approx(exact([0.3] * 4, a, b, x, y)) if x * b != y * a else probability == 1
 
 
 def test_the_bound_is_fishers_exact_test_where_numbers_are_equal() -> None:
@@ -126,9 +126,9 @@ def test_the_typical_probability_is_that_of_the_formula() -> None:
 
 def test_more_seed_spread_makes_a_gap_less_surprising() -> None:
     a, b = Score(840, 1920, 3), Score(910, 1920, 1)
-    found = [chance(a, b, seed_sd=spread) for spread in (0.0, 0.005, 0.02, 0.1)]
-    assert [f.largest for f in found] == sorted(f.largest for f in found)
-    assert [f.typical for f in found] == sorted(f.typical or 0 for f in found)
+    chances = [chance(a, b, seed_sd=spread) for spread in (0.0, 0.005, 0.02, 0.1)]
+    assert [f.largest for f in chances] == sorted(f.largest for f in chances)
+    assert [f.typical for f in chances] == sorted(f.typical or 0 for f in chances)
 
 
 def test_the_answers_have_their_levels() -> None:
@@ -149,8 +149,8 @@ def test_the_smallest_gap_is_a_difference_and_one_less_is_not() -> None:
 
 
 def test_needed_finds_the_first_number() -> None:
-    for least, found in ((1, 1), (2, 2), (37, 37), (4096, 4096), (4097, None)):
-        assert needed(least.__le__) == found
+    for least, first in ((1, 1), (2, 2), (37, 37), (4096, 4096), (4097, None)):
+        assert needed(least.__le__) == first
 
 
 def test_hoeffdings_inequality_holds_for_the_mean_of_subsets() -> None:
@@ -181,8 +181,8 @@ def test_a_measured_spread_has_no_noise_of_its_samples(samples: int) -> None:
         weights = poisson_binomial([rate], samples)
         return [c for c, weight in enumerate(weights) for _ in range(round(1e5 * weight))]
 
-    found = measured_spread(np.array(counts(0.2) + counts(0.9)), samples)
-    assert found == pytest.approx(0.1225 / (0.55 * 0.45), abs=1e-3)
+    spread = measured_spread(np.array(counts(0.2) + counts(0.9)), samples)
+    assert spread == pytest.approx(0.1225 / (0.55 * 0.45), abs=1e-3)
 
 
 def test_a_spread_needs_two_samples_and_both_verdicts() -> None:
@@ -193,28 +193,28 @@ def test_a_spread_needs_two_samples_and_both_verdicts() -> None:
 
 
 def test_a_split_gives_each_side_its_own_samples() -> None:
-    one = simulated.Measured("here", "it", 4, np.array([0, 1, 4, 3]), False)
-    x, y = one.split((1, 3), np.random.default_rng(0), 4000)
+    model = simulated.Measured("here", "it", 4, np.array([0, 1, 4, 3]), False)
+    x, y = model.split((1, 3), np.random.default_rng(0), 4000)
     assert set(x + y) == {8}  # all 4 samples of a problem are given away, so all 8 correct ones
     assert x.mean() == pytest.approx(8 / 4, abs=0.05)  # a quarter of them; the standard error is 0.01
     assert set(x) == {1, 2, 3}  # problem 3 always gives one, problems 2 and 4 may
 
 
 def test_measured_rates_have_the_measured_mean_and_spread() -> None:
-    for one in simulated.measured():
-        if one.spread:
-            assert one.rates.mean() == pytest.approx(one.mean)
-            assert one.rates.var() / (one.mean * (1 - one.mean)) == pytest.approx(one.spread)
-            assert one.rates.min() >= 0 and one.rates.max() <= 1
+    for model in simulated.measured():
+        if model.spread:
+            assert model.rates.mean() == pytest.approx(model.mean)
+            assert model.rates.var() / (model.mean * (1 - model.mean)) == pytest.approx(model.spread)
+            assert model.rates.min() >= 0 and model.rates.max() <= 1
 
 
 def test_the_page_has_every_model_with_several_samples_and_keeps_the_limits() -> None:
     page = simulated.PAGE.read_text(encoding="utf-8")
     part = page.split("## False differences with measured rates")[1].split("\n## ")[0]
     rows = [line.split(" | ") for line in part.splitlines() if line.startswith("| ") and "model, benchmark" not in line]
-    for one in simulated.measured():
-        if 0.1 <= one.mean <= 0.95 and not one.made_up:
-            assert sum(row[0] == f"| {one.source}: {one.what}" for row in rows) in (2, 3)  # rates, and their split
+    for model in simulated.measured():
+        if 0.1 <= model.mean <= 0.95 and not model.made_up:
+            assert sum(row[0] == f"| {model.source}: {model.what}" for row in rows) in (2, 3)  # rates, and their split
     assert rows
     for name, spread, _, *cells in rows:
         limit = 1.5 if min(map(float, spread.split("–"))) >= RHO else 5.0  # 1 % and two standard deviations of 2,000
@@ -226,6 +226,6 @@ def test_the_page_has_the_spreads_of_the_ledger() -> None:
     rows = list(simulated.spreads())
     for source, what, mean, rho in rows:
         assert f"| {source} | {what} | {100 * mean:.1f} | {rho:.2f} |" in page
-    made_up = {one.what for one in simulated.measured() if one.made_up}
+    made_up = {model.what for model in simulated.measured() if model.made_up}
     mathematics = [rho for source, what, mean, rho in rows if what not in made_up and "arXiv" not in source]
     assert min(mathematics) + 0.02 > RHO  # 0.29 of eight samples of 30 problems is the lowest

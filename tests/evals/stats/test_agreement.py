@@ -18,18 +18,18 @@ LEDGER = Path(__file__).parents[3] / "results" / "ledger"
 def test_where_to_look_is_what_the_ledger_found() -> None:
     why = pd.read_csv(LEDGER / "claims.csv", dtype={"printed": str})
     assert len(why) == 67
-    found = {
+    claims_by_cause = {
         name: why[why["why"].str.contains(rf"(?:^|; ){name}:")]
         for name in ("grader", "selection", "seeds", "truncation")
     }
-    counted = [len(found[name]) for name in ("grader", "selection", "seeds")]
+    counted = [len(claims_by_cause[name]) for name in ("grader", "selection", "seeds")]
     assert [cause.scores for cause in LOOK] == [*counted, 0, 0, 0] == sorted((c.scores for c in LOOK), reverse=True)
-    graded = found["grader"]["why"].str.extract(r"grader: .*?move it by \+([\d.]+)")[0].astype(float)
-    chosen = found["selection"]["printed"].astype(float) - found["selection"]["file"]
-    seeds = found["seeds"]["why"].str.extract(r"differ by ([\d.]+)")[0].astype(float)
+    graded = claims_by_cause["grader"]["why"].str.extract(r"grader: .*?move it by \+([\d.]+)")[0].astype(float)
+    chosen = claims_by_cause["selection"]["printed"].astype(float) - claims_by_cause["selection"]["file"]
+    seeds = claims_by_cause["seeds"]["why"].str.extract(r"differ by ([\d.]+)")[0].astype(float)
     for cause, sizes in zip(LOOK, (graded, chosen, seeds), strict=False):
         assert f"{sizes.min():.1f} to {sizes.max():.1f} points" in cause.size
-    cut = found["truncation"]["why"].str.extract(r"truncation: ([\d.]+)%")[0].astype(float)
+    cut = claims_by_cause["truncation"]["why"].str.extract(r"truncation: ([\d.]+)%")[0].astype(float)
     assert f"{len(cut)} of 67 scores have {cut.min():g} to {cut.max():g} %" in LOOK[3].size
     base = pd.read_csv(LEDGER / "base_rows.csv")
     base = base[base["by"] == "bethgelab/sober-reasoning"]
@@ -39,8 +39,8 @@ def test_where_to_look_is_what_the_ledger_found() -> None:
 
 def test_the_seed_spread_is_the_largest_of_mlperfs_reference() -> None:
     series = pd.read_csv(LEDGER / "series.csv")
-    of = series[(series["repository"] == "mlcommons/training") & (series["seeds"] == 6)]["seeds_sd"]
-    assert len(of) == 3 and round(of.max() / 100, 3) == SEED_SD
+    spreads = series[(series["repository"] == "mlcommons/training") & (series["seeds"] == 6)]["seeds_sd"]
+    assert len(spreads) == 3 and round(spreads.max() / 100, 3) == SEED_SD
 
 
 THREADS: list[tuple[str, Side, Side, Answer]] = [
@@ -57,12 +57,12 @@ THREADS: list[tuple[str, Side, Side, Answer]] = [
 
 @pytest.mark.parametrize(("what", "a", "b", "expected"), THREADS)
 def test_the_answers_of_threads(what: str, a: Side, b: Side, expected: Answer) -> None:
-    found = agreement(a, b)
-    assert found.answer == expected == agreement(b, a).answer
-    assert found.sentence.startswith(
+    result = agreement(a, b)
+    assert result.answer == expected == agreement(b, a).answer
+    assert result.sentence.startswith(
         {DIFFERENCE: "A difference: ", NOISE: "May be noise: "}.get(expected, "These numbers")
     )
-    assert bool(found.look) == (expected == DIFFERENCE)
+    assert bool(result.look) == (expected == DIFFERENCE)
 
 
 def test_the_sentences_have_their_numbers() -> None:
@@ -91,17 +91,19 @@ def test_rounding_counts_against_a_difference() -> None:
 
 
 def test_unknown_numbers_are_tried_as_far_as_the_digits_allow() -> None:
-    found = agreement(Side("43.75", 30, 64), Side("47.4", 30))
-    tried = {case.samples[1] for case in found.cases}
+    result = agreement(Side("43.75", 30, 64), Side("47.4", 30))
+    tried = {case.samples[1] for case in result.cases}
     assert 64 in tried and 1 not in tried and 9 in tried  # 128/270 = 47.41; no count of 30 to 240 but 90..
-    assert found.answer == UNDECIDED and "It is a difference for n = " in found.sentence
-    assert "n of 47.4 is unknown" in found.notes[0]
+    assert result.answer == UNDECIDED and "It is a difference for n = " in result.sentence
+    assert "n of 47.4 is unknown" in result.notes[0]
 
 
 def test_what_digits_cannot_be_is_said() -> None:
-    found = agreement(Side("57.1", 30, 1), Side("46.67", 30, 1))
+    result = agreement(Side("57.1", 30, 1), Side("46.67", 30, 1))
     assert (
-        found.answer == UNDECIDED and not found.cases and "The nearest are 17 (56.67) and 18 (60.00)" in found.sentence
+        result.answer == UNDECIDED
+        and not result.cases
+        and "The nearest are 17 (56.67) and 18 (60.00)" in result.sentence
     )
     cut = agreement(Side("73.4", 1319, 1), Side("40.63", 1319, 1))
     assert any(note == "40.63 is not a share by rounding. It is 536 of 1319 (40.637), cut off." for note in cut.notes)
@@ -110,8 +112,8 @@ def test_what_digits_cannot_be_is_said() -> None:
 
 
 def test_other_problems_are_a_case_of_their_own() -> None:
-    found = agreement(Side("50.6", 83, 1), Side("65.0", 40, 1))
-    assert found.answer == UNDECIDED and "50.6 is over 83 problems and 65.0 over 40" in found.sentence
+    result = agreement(Side("50.6", 83, 1), Side("65.0", 40, 1))
+    assert result.answer == UNDECIDED and "50.6 is over 83 problems and 65.0 over 40" in result.sentence
 
 
 def test_pass_at_k_is_bounded_and_other_metrics_are_refused() -> None:
@@ -128,15 +130,15 @@ def test_pass_at_k_is_bounded_and_other_metrics_are_refused() -> None:
 
 def test_the_best_of_several_needs_more() -> None:
     # Open-RS prints 80.0 on AMC23, the best of eight checkpoints
-    one, eight = (agreement(Side("80.0", 40, 1, 1, n), Side("52.5", 40, 1)) for n in (1, 8))
-    assert eight.worst.chance.largest == pytest.approx(8 * one.worst.chance.largest)
-    assert (one.answer, eight.answer) == (DIFFERENCE, UNDECIDED)
+    single, eight = (agreement(Side("80.0", 40, 1, 1, n), Side("52.5", 40, 1)) for n in (1, 8))
+    assert eight.worst.chance.largest == pytest.approx(8 * single.worst.chance.largest)
+    assert (single.answer, eight.answer) == (DIFFERENCE, UNDECIDED)
 
 
 def test_seeds_widen_the_noise_and_are_what_is_needed() -> None:
     a, b = Side("47.4", 30, 64, 1), Side("43.75", 30, 64, 1)
-    found = agreement(a, b, Setting(seed_sd=0.019, seed_source="given"))
-    assert found.answer == NOISE and found.needed is not None and found.needed[1] == "training seeds"
+    result = agreement(a, b, Setting(seed_sd=0.019, seed_source="given"))
+    assert result.answer == NOISE and result.needed is not None and result.needed[1] == "training seeds"
     assert agreement(a, b).answer == DIFFERENCE
 
 
@@ -149,7 +151,7 @@ def test_holm_over_a_table() -> None:
     adjusted = with_holm([*pairs, other])
     assert adjusted[0].worst.chance.largest == pytest.approx(2 * pairs[0].worst.chance.largest)
     assert adjusted[1].worst.chance.largest == pytest.approx(pairs[1].worst.chance.largest)
-    assert [one.answer for one in adjusted] == [UNDECIDED, NOISE, UNDECIDED] and adjusted[2] == other
+    assert [pair.answer for pair in adjusted] == [UNDECIDED, NOISE, UNDECIDED] and adjusted[2] == other
 
 
 @pytest.mark.parametrize("key", ["problems", "samples", "seeds", "best_of"])
@@ -159,9 +161,9 @@ def test_numbers_below_one_are_refused(key: str) -> None:
 
 
 def test_every_sentence_is_short_enough_to_post() -> None:
-    found: list[Agreement] = [agreement(a, b) for _, a, b, _ in THREADS]
-    for one in found:
-        assert max(len(part.split()) for part in re.split(r"(?<=\.) ", one.sentence)) <= 30
+    agreements: list[Agreement] = [agreement(a, b) for _, a, b, _ in THREADS]
+    for pair in agreements:
+        assert max(len(part.split()) for part in re.split(r"(?<=\.) ", pair.sentence)) <= 30
 
 
 def test_64_samples_are_the_most_that_are_tried() -> None:

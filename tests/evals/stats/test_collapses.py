@@ -87,5 +87,5 @@ def test_a_stable_method_is_not_lower_than_one_that_collapses() -> None:
 
 
 def test_how_many_seeds_show_a_collapse() -> None:
-    # of a half: (1/2)^4 = 0.0625 is over 5 %, (1/2)^5 = 0.03125 is not
+    # a share of a half: (1/2)^4 = 0.0625 is over 5 %, (1/2)^5 = 0.03125 is not
     assert [Undoing("a", share, 3).needed for share in (0.0, 0.5, 1.0)] == [None, 5, None]

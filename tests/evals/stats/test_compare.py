@@ -98,21 +98,24 @@ def test_holm_is_over_the_benchmarks_of_a_metric(runs: tuple[Path, Path]) -> Non
 def test_a_clear_difference_is_resolved_and_has_a_sign(tmp_path: Path) -> None:
     right, wrong = {f"p{i}": "++" for i in range(12)}, {f"p{i}": "aa" for i in range(12)}
     a, b = save_run(tmp_path / "a", "x", right), save_run(tmp_path / "b", "x", wrong)
-    (there,), (back,) = (compared(*pair, metrics=("avg",)).lines for pair in ((a, b), (b, a)))
-    assert (there.verdict, back.verdict) == ("checkpoint higher", "checkpoint lower")  # one seed a side
+    (forward,), (back,) = (compared(*pair, metrics=("avg",)).lines for pair in ((a, b), (b, a)))
+    assert (forward.verdict, back.verdict) == ("checkpoint higher", "checkpoint lower")  # one seed a side
     # all problems differ alike: the share u of others with (1 - u)^12 = p/2 reaches half, so p = 2 / 2^12
-    assert there.p_value == pytest.approx(2 / 2**12, rel=1e-4)
+    assert forward.p_value == pytest.approx(2 / 2**12, rel=1e-4)
     # resolved by its interval alone, but not once corrected
-    assert replace(there, p_holm=0.051).verdict == "not resolved"
-    assert replace(there, seeds_covered=True).verdict == "higher"
+    assert replace(forward, p_holm=0.051).verdict == "not resolved"
+    assert replace(forward, seeds_covered=True).verdict == "higher"
 
 
 def test_two_measurements_of_one_model_have_no_training_seeds(tmp_path: Path) -> None:
     right, wrong = {f"p{i}": "++" for i in range(12)}, {f"p{i}": "aa" for i in range(12)}
     greedy = {"temperature": 0.0, "top_p": 1.0, "max_tokens": 64}
-    one, two = {"sha256": "11"}, {"sha256": "22"}
-    a = save_run(tmp_path / "a", "x", right, model=one)
-    same, other = (save_run(tmp_path / n, "x", wrong, model=m, decoding=greedy) for n, m in (("b", one), ("c", two)))
+    first_model, second_model = {"sha256": "11"}, {"sha256": "22"}
+    a = save_run(tmp_path / "a", "x", right, model=first_model)
+    same, other = (
+        save_run(tmp_path / n, "x", wrong, model=m, decoding=greedy)
+        for n, m in (("b", first_model), ("c", second_model))
+    )
     result = compared(a, same, metrics=("avg",), allow_different=True)
     assert result.lines[0].verdict == "higher" and "A and B are one model" in result.notes[-1]
     result = compared(a, other, metrics=("avg",), allow_different=True)
@@ -171,7 +174,7 @@ def test_a_base_model_needs_one_run(tmp_path: Path) -> None:
     assert (a.trained, b.trained) == (True, False)
     (line,) = compare_runs(a, b, metrics=("avg",)).lines
     assert (line.verdict, line.covers, line.seeds_b) == ("higher", "problems and seeds", 1)
-    other = save_run(tmp_path / "b", "x", wrong)  # of unknown origin: taken as trained once
+    other = save_run(tmp_path / "b", "x", wrong)  # its origin is unknown: taken as trained once
     assert compare_runs(a, read_run([other]), metrics=("avg",)).lines[0].verdict == "checkpoint higher"
 
 
@@ -273,17 +276,17 @@ def test_a_verdict_says_which_trainings_it_is_about() -> None:
     assert far.verdict == "higher"  # 5/7 of three trainings would have to collapse: (2/7)^3 = 0.023
     text = as_text(CompareResult("one", "two", (close,), (), ()))
     assert "higher†" in text
-    said = " ".join(text.split())
-    assert "x avg@4 7.1 % of A's (41 seeds show one with 95 %)" in said  # 0.05 / 0.7
-    assert "Each seed" in said  # B's seeds do not spread at all
+    joined = " ".join(text.split())
+    assert "x avg@4 7.1 % of A's (41 seeds show one with 95 %)" in joined  # 0.05 / 0.7
+    assert "Each seed" in joined  # B's seeds do not spread at all
     assert close.as_dict()["undone_by"]["seeds"] == 3
 
 
 def test_collapses_are_a_result_of_their_own() -> None:
     line = methods_line((0.7, 0.71, 0.69, 0.2, 0.7), (0.6, 0.62, 0.61))
-    said = " ".join(as_text(CompareResult("one", "two", (line,), (), ())).split())
-    assert "Each seed on x, avg@4: A 70.0, 71.0, 69.0, 20.0, 70.0; B 60.0, 62.0, 61.0." in said
-    assert "A: 1 of 5 seeds collapsed: the mean of all is 60.0, of the others 70.0." in said
+    text = " ".join(as_text(CompareResult("one", "two", (line,), (), ())).split())
+    assert "Each seed on x, avg@4: A 70.0, 71.0, 69.0, 20.0, 70.0; B 60.0, 62.0, 61.0." in text
+    assert "A: 1 of 5 seeds collapsed: the mean of all is 60.0, of the others 70.0." in text
 
 
 def test_the_number_of_problems_of_each_metric() -> None:

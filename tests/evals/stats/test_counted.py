@@ -97,12 +97,12 @@ def test_files_score_and_compare_as_their_samples(
         order = shuffling.sample(list(of_seed.index), len(of_seed))
         frames.append(pq.read_table(file_of(of_seed.loc[order], folder / f"{seed}.parquet")).to_pandas())
     table = VerdictTable.of_rows(pd.concat([frame.assign(train_seed=n) for n, frame in enumerate(frames)]))
-    asked: dict[str, Any] = {"ks": [1, 3], "metrics": METRICS}
-    assert score(table, **asked) == score(rows, **asked) == score(slow(seeds), **asked)
+    options: dict[str, Any] = {"ks": [1, 3], "metrics": METRICS}
+    assert score(table, **options) == score(rows, **options) == score(slow(seeds), **options)
     assert table.fingerprints == VerdictTable.of_rows(rows).fingerprints
     assert table.golds == {f"p{p}": f"gold {p}" for p in range(max(map(len, seeds)))}
     first = rows[rows["train_seed"] == 0]
-    assert score(table.only([0]), **asked) == score(VerdictTable.of_rows(first), **asked)
+    assert score(table.only([0]), **options) == score(VerdictTable.of_rows(first), **options)
     runs = [MeasuredRun("a", {"b": each}, {"b": None}) for each in (table, slow(seeds), table.only([0]))]
     assert compare_runs(runs[0], runs[2]) == compare_runs(runs[1], runs[2])
 

@@ -31,8 +31,8 @@ def test_the_simulated_intervals_of_differences_are_the_shipped_ones() -> None:
         sides = [coverage_of_k.measured("pass", rates, n, k, rng) for rates in (first, 2 * first / (1 + first))]
         sides[0][0], sides[1][0] = 0.5, 0.25  # all problems differ alike
         sides[1][1] = sides[0][1]  # and not at all
-        found = coverage_of_k.ends(sides[0] - sides[1], difference=True)
-        for a, b, low, high, marked in zip(*sides, *found, strict=True):
+        interval_ends = coverage_of_k.ends(sides[0] - sides[1], difference=True)
+        for a, b, low, high, marked in zip(*sides, *interval_ends, strict=True):
             shipped = estimated([(a, b)])[0].interval()
             assert shipped is not None
             assert (low, high) == (pytest.approx(shipped.low, abs=1e-9), pytest.approx(shipped.high, abs=1e-9))
@@ -75,8 +75,8 @@ def test_what_a_row_names_is_simulated_again() -> None:
 
 
 def test_no_false_verdict_needs_no_assumption_where_a_method_collapses() -> None:
-    of = coverage_collapses.compare(3, 0.1, 0.5, runs=60)
-    assert of.needs_none <= 0.05 and of.without > 0.3  # none of three shows a collapse in 73 %
+    rules = coverage_collapses.compare(3, 0.1, 0.5, runs=60)
+    assert rules.needs_none <= 0.05 and rules.without > 0.3  # none of three shows a collapse in 73 %
 
 
 def test_the_expected_majority_is_the_mean_of_its_estimates() -> None:

@@ -69,7 +69,7 @@ def one_each(higher: int, lower: int, problems: int) -> Paired:
 
 @pytest.mark.parametrize(("higher", "p"), [(4, 2 / 16), (5, 2 / 32), (6, 2 / 64), (7, 2 / 128)])
 def test_few_problems_that_differ_are_decided_by_the_exact_test(higher: int, p: float) -> None:
-    result = one_each(higher, 0, 20)  # of so many coins all fall to one of the two sides
+    result = one_each(higher, 0, 20)  # so many coins all fall to one of the two sides
     assert result.interval is not None and result.p_value == pytest.approx(p, abs=1e-6)
     assert (result.interval.low > 0) is (p <= 0.05) and "McNemar's exact test" in result.test
     both = one_each(0, higher, 20)
@@ -151,16 +151,16 @@ def test_the_same_run_twice_has_no_difference() -> None:
 @settings(max_examples=25)
 @given(matrices(6))
 def test_a_difference_has_a_sign(table: list[list[float]]) -> None:
-    there, back = paired(table[:3], table[3:]), paired(table[3:], table[:3])
-    assert there.difference == pytest.approx(-back.difference)
-    assert there.p_value == pytest.approx(back.p_value, abs=1e-8)
-    assert there.interval is not None
+    forward, back = paired(table[:3], table[3:]), paired(table[3:], table[:3])
+    assert forward.difference == pytest.approx(-back.difference)
+    assert forward.p_value == pytest.approx(back.p_value, abs=1e-8)
+    assert forward.interval is not None
     assert back.interval is not None
-    assert (there.interval.low, there.interval.high) == (
+    assert (forward.interval.low, forward.interval.high) == (
         pytest.approx(-back.interval.high),
         pytest.approx(-back.interval.low),
     )
-    assert there.interval.covers == "problems and seeds"
+    assert forward.interval.covers == "problems and seeds"
 
 
 @settings(max_examples=25)
@@ -189,7 +189,7 @@ def test_holm_by_hand() -> None:
     # sorted 0.01, 0.03, 0.04 times 3, 2, 1: 0.03, 0.06, 0.04; then never below the one before: 0.03, 0.06, 0.06
     assert holm([0.04, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06])
     assert holm([]) == []
-    # of a declared family of five, two without a p-value: 5, 4, 3 times
+    # a declared family of five, two without a p-value: 5, 4, 3 times
     assert holm([0.04, None, 0.01, 0.03], family=5) == pytest.approx([0.12, None, 0.05, 0.12])
     with pytest.raises(ValueError, match="family: expected at least the 2"):
         holm([0.1, 0.2], family=1)

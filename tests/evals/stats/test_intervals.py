@@ -175,8 +175,8 @@ def test_no_spread_gets_clopper_and_pearson() -> None:
 def test_no_spread_over_benchmarks_gets_that_of_the_fewest_problems() -> None:
     # all of 10 and all of 1,000 problems are solved: the 10 say least, (1-u)^10 = 0.025
     both = Estimate(1.0, ((np.ones(10), 0.0), (np.ones(1000), 0.0)), (), (0.0, 1.0))
-    found = both.interval()
-    assert found is not None and (found.low, found.high) == (pytest.approx(0.025 ** (1 / 10)), 1.0)
+    interval = both.interval()
+    assert interval is not None and (interval.low, interval.high) == (pytest.approx(0.025 ** (1 / 10)), 1.0)
 
 
 def test_one_problem_has_no_interval() -> None:

@@ -79,11 +79,11 @@ def test_more_of_anything_is_never_less_chance(
     def at(d: float = difference, p: int = problems, n: int = samples) -> float:
         return chance(d, s, problems=p, samples=n, seeds=1)
 
-    here = at()
-    assert 0.05 - 1e-6 <= here <= 1
-    assert at(d=-difference) == pytest.approx(here)
+    base = at()
+    assert 0.05 - 1e-6 <= base <= 1
+    assert at(d=-difference) == pytest.approx(base)
     for more in (at(d=1.2 * difference), at(p=2 * problems), at(n=4 * samples)):
-        assert more >= here - 1e-6
+        assert more >= base - 1e-6
 
 
 def test_what_is_needed_is_the_least_that_suffices() -> None:
@@ -146,27 +146,27 @@ def counted(problems: dict[str, str]) -> VerdictTable:
 
 def test_moments_by_hand() -> None:
     # shares 1/2, 0, 1 of two samples: within^2 = mean(2 * 1/4, 0, 0) = 1/6
-    one = counted({"p": "+a", "q": "aa", "r": "++"})
-    got = measured_spread(one, "X", fallback=spread())
+    first = counted({"p": "+a", "q": "aa", "r": "++"})
+    got = measured_spread(first, "X", fallback=spread())
     assert got.within_sd.value**2 == pytest.approx(1 / 6)
     assert (got.within_sd.origin, got.within_sd.note) == (Origin.USER, "measured on X")
     assert (got.seed_sd, got.difference_sd) == (spread().seed_sd, spread().difference_sd)
     # against shares 0, 1, 1: differences 1/2, -1, 0 of variance (4/9 + 25/36 + 1/36) / 2 = 7/12, less (1/6) / 2 and 0
-    got = measured_spread(one, "X", fallback=spread(), other=counted({"p": "aa", "q": "++", "r": "++"}))
+    got = measured_spread(first, "X", fallback=spread(), second=counted({"p": "aa", "q": "++", "r": "++"}))
     assert got.difference_sd.value**2 == pytest.approx(7 / 12 - 1 / 12)
     for other in (counted({"p": "+a", "q": "aa", "s": "++"}), counted({"p": "+a", "q": "aa", "r": "+?"})):
         with pytest.raises(ValueError, match="X: expected at least 3 problems with 2 scored samples each, got 2"):
-            measured_spread(one, "X", fallback=spread(), other=other)
+            measured_spread(first, "X", fallback=spread(), second=other)
     coins = counted({"p": "+a", "q": "+a", "r": "+a"})  # 2 * 1/4 each, but no share varies by more than 1/4
     assert measured_spread(coins, "X", fallback=spread()).within_sd.value == 0.5
     alike = counted({"p": "aa", "q": "bb", "r": "cc"})  # all incorrect: nothing varies here, and may elsewhere
-    assert measured_spread(alike, "X", fallback=spread(), other=alike) == spread()
+    assert measured_spread(alike, "X", fallback=spread(), second=alike) == spread()
 
 
 def test_a_known_spread_is_recovered() -> None:
     rng = np.random.default_rng(3)
     problems, seeds, samples = 400, 6, 8
-    hard = rng.uniform(0.25, 0.75, problems)  # of variance 1/48 = 0.0208
+    hard = rng.uniform(0.25, 0.75, problems)  # the variance is 1/48 = 0.0208
     more = 0.1 * rng.choice([-1, 1], problems)
 
     def run(rates: Any) -> VerdictTable:
@@ -175,7 +175,7 @@ def test_a_known_spread_is_recovered() -> None:
         rows = ({f"p{i}": "+" * c + "a" * (samples - c) for i, c in enumerate(row)} for row in right)
         return VerdictTable.of_rows(seed_tables(*rows))
 
-    got = measured_spread(run(hard), "X", fallback=spread(), other=run(hard + more))
+    got = measured_spread(run(hard), "X", fallback=spread(), second=run(hard + more))
     assert got.difference_sd.value == pytest.approx(0.1, abs=0.01)
     assert 0.02 < got.seed_sd.value < 0.08  # six seeds tell little
     # within^2 = E[r (1 - r)] = 1/4 - (1/48 + 0.05^2 + 0.08^2)
@@ -190,23 +190,23 @@ def test_what_is_not_above_the_noise_is_said_and_two_seeds_measure_no_spread() -
     rows = pd.DataFrame(cells, columns=["train_seed", "problem_id", "sample"]).assign(verdict=verdicts, boxed=True)
     same = VerdictTable.of_rows(rows.assign(answer_class=rows["sample"]))
     before = default_spread()
-    found = measured_spread(same, "A and B", fallback=before, other=same)
-    assert found.within_sd.note == "measured on A and B"
-    assert found.seed_sd == before.seed_sd
-    assert found.difference_sd.value == 0
-    assert found.difference_sd.note == "measured on A and B: no more than independent samples vary, taken as 0"
+    measured = measured_spread(same, "A and B", fallback=before, second=same)
+    assert measured.within_sd.note == "measured on A and B"
+    assert measured.seed_sd == before.seed_sd
+    assert measured.difference_sd.value == 0
+    assert measured.difference_sd.note == "measured on A and B: no more than independent samples vary, taken as 0"
 
 
 def test_two_runs_measure_the_same_in_either_order() -> None:
     """One of two samples right in every problem (variance 1/2), and in the first alone of four (1/8): 5/16 is above a
     coin's 1/4; with none but that problem on both sides it is 1/8."""
     halves = pd.DataFrame([(p, i) for p in range(4) for i in range(2)], columns=["problem_id", "sample"])
-    one = halves.assign(verdict=["correct", "wrong"] + ["wrong"] * 6, boxed=True, answer_class=halves["sample"])
-    all_of_them = one.assign(verdict=["correct", "wrong"] * 4)
-    a, b = VerdictTable.of_rows(one), VerdictTable.of_rows(all_of_them)
-    found = [measured_spread(*pair[:1], "x", fallback=default_spread(), other=pair[1]) for pair in ((a, b), (b, a))]
-    assert found[0].within_sd == found[1].within_sd
-    assert found[0].within_sd.value == 0.5
-    assert measured_spread(a, "x", fallback=default_spread(), other=a).within_sd.value == pytest.approx(
+    half_right = halves.assign(verdict=["correct", "wrong"] + ["wrong"] * 6, boxed=True, answer_class=halves["sample"])
+    all_of_them = half_right.assign(verdict=["correct", "wrong"] * 4)
+    a, b = VerdictTable.of_rows(half_right), VerdictTable.of_rows(all_of_them)
+    spreads = [measured_spread(*pair[:1], "x", fallback=default_spread(), second=pair[1]) for pair in ((a, b), (b, a))]
+    assert spreads[0].within_sd == spreads[1].within_sd
+    assert spreads[0].within_sd.value == 0.5
+    assert measured_spread(a, "x", fallback=default_spread(), second=a).within_sd.value == pytest.approx(
         math.sqrt(1 / 8)
     )

@@ -15,12 +15,12 @@ def test_a_trained_arm_by_hand() -> None:
     # t = 0.95 / sqrt(2 * 0.975 * 0.025)
     table = [[0.4, 0.6], [0.5, 0.7], [0.6, 0.8]]
     ours = repeat(table, trained=True, samples=4, paper_samples=4, paper_seeds=1)
-    assert (ours.mean, ours.ours, ours.theirs) == pytest.approx((0.6, 0.01 / 3, 0.01))
+    assert (ours.mean, ours.own_variance, ours.paper_variance) == pytest.approx((0.6, 0.01 / 3, 0.01))
     assert ours.df == 2
     assert ours.half() == pytest.approx(0.95 / math.sqrt(2 * 0.975 * 0.025) * math.sqrt(0.04 / 3))
     # half as many samples of theirs: at most twice the variance; three runs of theirs: a third
     fewer = repeat(table, trained=True, samples=4, paper_samples=2, paper_seeds=3)
-    assert fewer.theirs == pytest.approx(2 * 0.01 / 3)
+    assert fewer.paper_variance == pytest.approx(2 * 0.01 / 3)
 
 
 def test_an_untrained_model_has_the_noise_of_samples_alone() -> None:
@@ -28,11 +28,11 @@ def test_an_untrained_model_has_the_noise_of_samples_alone() -> None:
     noise = sampling_noise(np.array([[1, 2]]), np.array([[2, 2]]))
     assert noise == pytest.approx(0.25 / 2 / 2)
     ours = repeat([[0.5, 1.0]], trained=False, samples=2, paper_samples=1, paper_seeds=1, noise=noise)
-    assert (ours.ours, ours.theirs, ours.df) == (noise, pytest.approx(2 * 0.0625), math.inf)
+    assert (ours.own_variance, ours.paper_variance, ours.df) == (noise, pytest.approx(2 * 0.0625), math.inf)
     assert sampling_noise(np.array([[1]]), np.array([[1]])) is None
     # one sample: at most m (1 - m) / P of one more correct and one more incorrect answer: m = (0 + 1) / 12
     capped = repeat([[0.0] * 10], trained=False, samples=1, paper_samples=1, paper_seeds=1)
-    assert capped.ours == pytest.approx((1 / 12) * (11 / 12) / 10)
+    assert capped.own_variance == pytest.approx((1 / 12) * (11 / 12) / 10)
 
 
 def test_a_published_value_comes_back_or_does_not_or_cannot_be_told() -> None:

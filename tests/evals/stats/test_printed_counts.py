@@ -18,9 +18,9 @@ def test_a_count_is_among_those_of_its_print(pair: tuple[int, int], digits: int)
     for rounding in (ROUND_HALF_EVEN, ROUND_HALF_UP, ROUND_DOWN):
         shown = str((Decimal(100 * count) / tries).quantize(Decimal(1).scaleb(-digits), rounding))
         assert count in counts(shown, tries)
-        found = counts_of(shown, tries)
-        assert found is not None
-        assert rounding == ROUND_DOWN or found.low <= count <= found.high
+        range_found = counts_of(shown, tries)
+        assert range_found is not None
+        assert rounding == ROUND_DOWN or range_found.low <= count <= range_found.high
 
 
 @pytest.mark.parametrize(

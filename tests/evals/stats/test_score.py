@@ -182,21 +182,21 @@ def test_a_reply_that_was_withheld_has_no_box_to_count() -> None:
 def test_what_is_reported_of_an_evaluation() -> None:
     """One set everywhere: a k that the samples cannot give is named, pass@1 is avg, no box where none is asked for."""
     frame = table({"p": "+a", "q": "a-"})
-    found = {s.name: s for s in reported(frame, [1, 2, 8], "boxed_last")}
-    assert list(found) == [
+    by_name = {s.name: s for s in reported(frame, [1, 2, 8], "boxed_last")}
+    assert list(by_name) == [
         "avg@2", "pass@2", "pass@8", "maj@2", "maj@8", "fmt", "no answer rate", "mean tokens", "truncation rate",
     ]  # fmt: skip
-    assert found["pass@8"].value is None
-    assert found["pass@8"].why == "pass@8 needs k = 8 scored samples of a problem, the most that one has is n = 2"
+    assert by_name["pass@8"].value is None
+    assert by_name["pass@8"].why == "pass@8 needs k = 8 scored samples of a problem, the most that one has is n = 2"
     assert "fmt" not in [s.name for s in reported(frame, [1], "answer_line")]
-    assert meanings(found.values()).startswith("avg: mean of samples; pass: any of k; maj: majority of k; fmt:")
+    assert meanings(by_name.values()).startswith("avg: mean of samples; pass: any of k; maj: majority of k; fmt:")
     assert all(len(words.split()) == 3 for words in METRICS.values())
 
 
 def test_the_share_without_an_answer_by_hand() -> None:
     # "-" has no answer, "?" is unscored: of p one of two scored, of q none of two
-    (found,) = score(table({"p": "+-?", "q": "aa+"}), ks=(), metrics=["no_answer_rate"])
-    assert found.value == (1 / 2 + 0) / 2
+    (result,) = score(table({"p": "+-?", "q": "aa+"}), ks=(), metrics=["no_answer_rate"])
+    assert result.value == (1 / 2 + 0) / 2
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_a_p_above_five_percent_does_not_look_like_five_percent(p: float | None,
         (-0.0003, 0.05, "+.1f", "[-0.03, +5.0]"),  # a bound below zero says "not resolved": it keeps its sign
         (0.0004, 0.05, "+.1f", "[+0.04, +5.0]"),
         (-0.05, -1e-17, "+.1f", "[-5.0, +0.0]"),
-        (-1e-17, 0.05, ".1f", "[0.0, 5.0]"),  # of a score
+        (-1e-17, 0.05, ".1f", "[0.0, 5.0]"),  # a score's limits
         (0.0003, 0.05, ".1f", "[0.0, 5.0]"),
     ],
 )
@@ -228,33 +228,33 @@ def test_problems_that_are_decided_count() -> None:
         ({"a": "+?", "b": "--"}, 0.5, (0.5, 0.5)),
         ({"a": "+?", "b": "-?"}, 1.0, (0.5, 1.0)),
     ]:
-        [found] = score(table(rows), ks=[2], metrics=("pass",))
-        assert (found.value, (found.as_wrong, found.as_right)) == (value, ends)
+        [result] = score(table(rows), ks=[2], metrics=("pass",))
+        assert (result.value, (result.as_wrong, result.as_right)) == (value, ends)
     # maj@5 of "+++??": three of five; of "aaa??": a has it; of "++a??" it depends
-    [found] = score(table({"a": "+++??", "b": "aaa??", "c": "++a??"}), ks=[5], metrics=("maj",))
-    assert (found.value, found.problems, found.excluded) == (0.5, 2, 1)
-    assert (found.as_wrong, found.as_right) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
+    [result] = score(table({"a": "+++??", "b": "aaa??", "c": "++a??"}), ks=[5], metrics=("maj",))
+    assert (result.value, result.problems, result.excluded) == (0.5, 2, 1)
+    assert (result.as_wrong, result.as_right) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
 
 
 @given(st.lists(st.text("+ab-?", min_size=4, max_size=4), min_size=1, max_size=5), st.integers(1, 4))
 def test_the_value_lies_within_the_bounds_of_unscored_samples(rows: list[str], k: int) -> None:
     frame = table({f"p{i}": row for i, row in enumerate(rows)})
-    for found in score(frame, ks=[k], metrics=("avg", "pass", "maj", "unsolvable")):
-        if found.unscored and found.as_wrong is not None and found.as_right is not None and found.value is not None:
-            low, high = sorted((found.as_wrong, found.as_right))
-            assert low - 1e-12 <= found.value <= high + 1e-12
+    for metric in score(frame, ks=[k], metrics=("avg", "pass", "maj", "unsolvable")):
+        if metric.unscored and metric.as_wrong is not None and metric.as_right is not None and metric.value is not None:
+            low, high = sorted((metric.as_wrong, metric.as_right))
+            assert low - 1e-12 <= metric.value <= high + 1e-12
 
 
 @given(st.lists(st.text("+-?", min_size=3, max_size=3), min_size=1, max_size=4), st.integers(1, 3))
 def test_the_bounds_hold_every_way_to_score_the_unscored(rows: list[str], k: int) -> None:
     problems = {f"p{i}": row for i, row in enumerate(rows)}
-    [found] = score(table(problems), ks=[k], metrics=("pass",))
+    [result] = score(table(problems), ks=[k], metrics=("pass",))
     text = "|".join(rows)
-    if found.as_wrong is None or found.as_right is None:
+    if result.as_wrong is None or result.as_right is None:
         assert "?" not in text
         return
     for filled in product("+-", repeat=text.count("?")):
         ways = iter(filled)
         every = "".join(next(ways) if letter == "?" else letter for letter in text).split("|")
         [full] = score(table(dict(zip(problems, every, strict=True))), ks=[k], metrics=("pass",))
-        assert full.value is not None and found.as_wrong - 1e-12 <= full.value <= found.as_right + 1e-12
+        assert full.value is not None and result.as_wrong - 1e-12 <= full.value <= result.as_right + 1e-12

@@ -47,7 +47,7 @@ def test_the_second_half_is_covered_and_the_asymptotes_error_is_honest() -> None
         errors.append((whole.a - 0.8) / whole.a_error)
     # points of one curve share the error of its fit: 60 curves leave a deviation of about 0.03 in the mean
     assert 0.85 < np.mean(shares) <= 1.0
-    assert 0.8 < np.std(errors) < 1.25  # of a standard error: 1, and 60 curves leave 0.09
+    assert 0.8 < np.std(errors) < 1.25  # in standard errors: 1, and 60 curves leave 0.09
     # a curve of another form: what rises and then falls is not predicted
     turning = np.where(STEPS <= 50, curve(0, 0.02), 1.3 - 0.012 * STEPS)
     _, gap, inside = predict_second_half(STEPS, turning, start=0.3)
@@ -85,11 +85,13 @@ def test_g_pass_at_k_counts_the_subsets(n: int) -> None:
         for k in range(1, n + 1):
             subsets = [sum(chosen) for chosen in combinations(samples, k)]
             for tau in (0.1, 0.5, 0.75, 1.0):
-                want = np.mean([found >= tau * k - 1e-9 for found in subsets])  # at least ceil(tau k), in whole numbers
+                want = np.mean(
+                    [successes >= tau * k - 1e-9 for successes in subsets]
+                )  # at least ceil(tau k), in whole numbers
                 assert g_pass_at_k([c], [n], k, tau)[0] == pytest.approx(want)
             assert g_pass_at_k([c], [n], k, 1 / k)[0] == pytest.approx(pass_at_k(n, c, k))
             above = [i for i in range(1, k + 1) if i > math.ceil(k / 2)]
-            each = [np.mean([found >= i for found in subsets]) for i in above]
+            each = [np.mean([successes >= i for successes in subsets]) for i in above]
             assert mg_pass_at_k([c], [n], k)[0] == pytest.approx(2 / k * sum(each))
     assert np.isnan(g_pass_at_k([1], [n], n + 1, 0.5)[0])
     with pytest.raises(ValueError, match=r"tau: expected a share in \(0, 1\], got 0"):

@@ -130,15 +130,15 @@ def test_analyze_writes_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 
 def test_pages_of_two_seeds_are_two_files_and_each_names_its_seed(tmp_path: Path) -> None:
-    one, other = (str(job(tmp_path / f"grpo{seed}", "grpo", 3, seed)) for seed in (0, 1))
-    for runs in (one, other, f"{one},{other}", f"{other},{one}"):
+    first, second = (str(job(tmp_path / f"grpo{seed}", "grpo", 3, seed)) for seed in (0, 1))
+    for runs in (first, second, f"{first},{second}", f"{second},{first}"):
         assert main(["page", runs, "only=none", "tokens=false"]) == 0
     made = sorted(path.name for path in (tmp_path / "runs" / "results" / "runs").glob("*.html"))
     assert made[-2:] == ["grpo0.html", "grpo1.html"] and len(made) == 4
-    material = Material(read_runs([other], None, data_dir=None), [], tmp_path)
+    material = Material(read_runs([second], None, data_dir=None), [], tmp_path)
     assert set(material.curves()["seed"]) == {1}
     assert list(
-        Material(read_runs([f"{other},{one}"], None, data_dir=None), [], tmp_path).curves()["seed"].unique()
+        Material(read_runs([f"{second},{first}"], None, data_dir=None), [], tmp_path).curves()["seed"].unique()
     ) == [1, 0]
 
 
@@ -171,15 +171,20 @@ def test_a_family_that_fails_is_skipped_and_the_others_are_plotted(
     def fails(material: Material) -> list[Plot]:
         raise ValueError("two models at least")
 
-    one = Plot("one", "One", "", "", pd.DataFrame(), lambda figure: None)
-    b = Family("B", (lambda m: [one], fails), (lambda m, benchmark: [replace(one, name="two", title="Two")],))
+    first_plot = Plot("one", "One", "", "", pd.DataFrame(), lambda figure: None)
+    b = Family(
+        "B", (lambda m: [first_plot], fails), (lambda m, benchmark: [replace(first_plot, name="two", title="Two")],)
+    )
     known = {"a": Family("A", (fails,)), "b": b, "c": Family("C", (fails,), by_name=True)}
     monkeypatch.setattr("harness.analysis.families.families", lambda: known)
     nothing = Material([], ["x"], tmp_path)
-    two = replace(one, name="two_x", title="Two, x")
-    assert plot_all(nothing, None) == ({"b": [one, two]}, ["a: two models at least", "b: two models at least"])
+    second_plot = replace(first_plot, name="two_x", title="Two, x")
+    assert plot_all(nothing, None) == (
+        {"b": [first_plot, second_plot]},
+        ["a: two models at least", "b: two models at least"],
+    )
     assert plot_all(nothing, ["c"]) == ({}, ["c: two models at least"])
-    known["d"] = Family("D", (lambda m: [one],))
+    known["d"] = Family("D", (lambda m: [first_plot],))
     with pytest.raises(ValueError, match="two are called 'one'"):
         plot_all(nothing, ["b", "d"])
 

@@ -43,8 +43,8 @@ def test_curves_are_runs_with_our_names(tmp_path: Path, capsys: pytest.CaptureFi
     }
     assert second.curve == {5: {"train/reward": 0.5}} and second.name == "trl" and not second.damage()
     assert main(["curves", str(trl), "name=trl", "columns=train/kl:loss"]) == 0  # a corrected one replaces it
-    said = capsys.readouterr().out
-    assert "imported again: train/reward from reward, train/kl from loss" in said and "in place of" not in said
+    output = capsys.readouterr().out
+    assert "imported again: train/reward from reward, train/kl from loss" in output and "in place of" not in output
     assert main(["curves", str(verl), "name=trl"]) == 0
     assert f"in place of {trl}, which had this name; name=NAME keeps both" in capsys.readouterr().out
 

@@ -17,7 +17,7 @@ ROWS = [{"id": "p0", "problem": "What is $1+1$?", "answer": "2"}, {"id": "p1", "
 TABLE = pd.DataFrame({"problem_id": ["p0", "p1"]})
 
 
-def of(manifest: Any) -> Any:
+def run_with(manifest: Any) -> Any:
     """A run with this manifest."""
     run = Run(Path())
     run.manifest = lambda benchmark: manifest  # type: ignore[method-assign]
@@ -33,8 +33,8 @@ def measured(name: str, **record: Any) -> Any:
 @pytest.mark.parametrize("column", ["problem", "question", "prompt"])
 def test_graded_answers_have_them_in_a_column(column: str) -> None:
     table = TABLE.assign(**{column: ["What?", None]})
-    assert questions(of(None), "b", table, data_dir=None) == {"p0": "What?"}
-    assert questions(of(None), "b", TABLE, data_dir=None) == {}
+    assert questions(run_with(None), "b", table, data_dir=None) == {"p0": "What?"}
+    assert questions(run_with(None), "b", TABLE, data_dir=None) == {}
 
 
 def test_an_own_file_is_read_again_unless_it_was_changed(tmp_path: Path) -> None:
@@ -43,19 +43,19 @@ def test_an_own_file_is_read_again_unless_it_was_changed(tmp_path: Path) -> None
     manifest = measured(benchmarks.OwnBenchmark.parse(file), own_benchmarks=[str(file)])
     assert questions(of(manifest), "own", TABLE, data_dir=None) == {"p0": "What is $1+1$?", "p1": "3?"}
     file.write_text(json.dumps(ROWS[0]) + "\n")
-    assert questions(of(manifest), "own", TABLE, data_dir=None) == {}
+    assert questions(run_with(manifest), "own", TABLE, data_dir=None) == {}
     file.unlink()
-    assert questions(of(manifest), "own", TABLE, data_dir=None) == {}
+    assert questions(run_with(manifest), "own", TABLE, data_dir=None) == {}
 
 
 def test_a_folder_of_benchmarks_is_given_or_stands_in_the_manifest(tmp_path: Path) -> None:
     row = {"id": "0", "problem": "Which?", "answer": "a"}
     (tmp_path / "math500.jsonl").write_text(json.dumps(row) + "\n")
     manifest = measured("math500", data_dir=str(tmp_path))
-    assert questions(of(manifest), "math500", TABLE, data_dir=None) == {"0": "Which?"}
+    assert questions(run_with(manifest), "math500", TABLE, data_dir=None) == {"0": "Which?"}
     del manifest["record"]["data_dir"]
-    assert questions(of(manifest), "math500", TABLE, data_dir=None) == {}  # nothing is asked of the hub
-    assert questions(of(manifest), "math500", TABLE, data_dir=str(tmp_path)) == {"0": "Which?"}
+    assert questions(run_with(manifest), "math500", TABLE, data_dir=None) == {}  # nothing is asked of the hub
+    assert questions(run_with(manifest), "math500", TABLE, data_dir=str(tmp_path)) == {"0": "Which?"}
 
 
 def test_a_run_without_questions_is_shown_with_anothers() -> None:

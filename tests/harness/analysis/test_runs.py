@@ -32,5 +32,5 @@ def test_scores_are_joined_with_the_metrics_of_their_step_of_every_seed(tmp_path
 
 def test_the_arms_of_an_archive_are_models_of_their_own_with_their_curves() -> None:
     models = read_runs(["results/records/egsw.tar.xz"], None, data_dir=None)
-    found = [(m.name, len(m.sources), bool(m.sources[0].curve)) for m in models]
-    assert found == [("base", 1, False), ("egsw", 20, True), ("grpo", 20, True)]
+    models_read = [(m.name, len(m.sources), bool(m.sources[0].curve)) for m in models]
+    assert models_read == [("base", 1, False), ("egsw", 20, True), ("grpo", 20, True)]

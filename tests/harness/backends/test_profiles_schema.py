@@ -33,8 +33,8 @@ def deepspeed_config(file: str) -> Any:
     from accelerate.utils.deepspeed import HfDeepSpeedConfig
     from transformers.integrations.deepspeed import HfTrainerDeepSpeedConfig
 
-    own = {key: value for key, value in vars(HfTrainerDeepSpeedConfig).items() if not key.startswith("__")}
-    config = type("Config", (HfDeepSpeedConfig,), own)(file)
+    methods = {key: value for key, value in vars(HfTrainerDeepSpeedConfig).items() if not key.startswith("__")}
+    config = type("Config", (HfDeepSpeedConfig,), methods)(file)
     config._dtype, config.mismatches = None, []
     return config
 
@@ -50,7 +50,7 @@ def test_trl_accepts_what_each_profile_chooses() -> None:
     from trl import GRPOConfig, SFTConfig
 
     seen = set()
-    machines_of_one_node = {name for name, of in PROFILES.items() if of.nodes == 1}
+    machines_of_one_node = {name for name, settings in PROFILES.items() if settings.nodes == 1}
     for profile in sorted(machines_of_one_node):
         for paper in catalogue.papers():
             jobs = resolve(paper, scale="paper", backend="trl", seeds=[0])

@@ -87,15 +87,15 @@ def test_the_thread_speaks_and_ends_with_the_block(
     monkeypatch.setattr(pulse, "EVERY_S", 0.0)
     monkeypatch.setattr(pulse, "LOOK_S", 0.001)
     embedding = torch.nn.Embedding(4, 2)
-    said, updating = "", trainer(embedding)
+    output, updating = "", trainer(embedding)
     updating.phase = ""
     with pulse.Pulse(updating) as begun:
         embedding(torch.tensor([1]))
         until = time.monotonic() + 60
-        while "micro-batch 1 of 4" not in said and time.monotonic() < until:
+        while "micro-batch 1 of 4" not in output and time.monotonic() < until:
             time.sleep(0.01)
-            said += capsys.readouterr().err
-    assert "    step 7/9: update, micro-batch 1 of 4 after 0 s\n" in said
+            output += capsys.readouterr().err
+    assert "    step 7/9: update, micro-batch 1 of 4 after 0 s\n" in output
     assert not begun.thread.is_alive()
     embedding(torch.tensor([1]))
     assert begun.passes == {"update": 1}

@@ -56,8 +56,10 @@ def test_vllm_reserves_what_the_protocol_needs_and_no_more_than_the_model_has(mo
     made: list[dict[str, Any]] = []
     monkeypatch.setattr(engines, "create", lambda name, model, **options: made.append(options))
     hardware = TrlHardware(engine="vllm")
-    sampling_engine(hardware, "Qwen/Qwen3-32B", 8192)  # of 40,960 positions
-    sampling_engine(hardware, "Qwen/Qwen2.5-Math-7B", 3072, apart=True)  # of 4,096; in a process of its own
+    sampling_engine(hardware, "Qwen/Qwen3-32B", 8192)  # it has 40,960 positions
+    sampling_engine(
+        hardware, "Qwen/Qwen2.5-Math-7B", 3072, apart=True
+    )  # it has 4,096 positions, in a process of its own
     assert made == [{"context": 8192 + 4096}, {"context": 4096, "replicas": 1}]
 
 

@@ -18,9 +18,13 @@ def test_a_published_run_is_inside_the_range(run: Run) -> None:
 
 
 def test_the_runs_are_many_and_of_both_trainers() -> None:
-    found = runs()
-    assert len(found) >= 8 and {run.trainer for run in found} == {"trl", "verl"} and all(run.gpus > 1 for run in found)
-    assert len({run.name for run in found}) == len(found) and all(run.url.startswith("https://") for run in found)
+    anchors = runs()
+    assert (
+        len(anchors) >= 8
+        and {run.trainer for run in anchors} == {"trl", "verl"}
+        and all(run.gpus > 1 for run in anchors)
+    )
+    assert len({run.name for run in anchors}) == len(anchors) and all(run.url.startswith("https://") for run in anchors)
 
 
 def test_the_middle_s_slack_is_the_geometric_mean_of_the_runs() -> None:

@@ -33,13 +33,15 @@ def translated(values: dict[str, Any], **hardware: Any) -> dict[str, Any]:
     return to_sft_config(declared, TrlHardware(**hardware), seed=5, out_dir=Path("out"))
 
 
-def run(random_model: Path, out_dir: Path, values: dict[str, Any], **others: Any) -> tuple[dict[str, Any], list[Any]]:
+def run(
+    random_model: Path, out_dir: Path, values: dict[str, Any], **more_arguments: Any
+) -> tuple[dict[str, Any], list[Any]]:
     """(what the record keeps, [(step, metrics), ...])."""
     log: list[Any] = []
     arguments: dict[str, Any] = {"hardware": TrlHardware(device="cpu"), "pairs": PAIRS}
     arguments["on_metrics"] = lambda step, total, metrics: log.append((step, metrics))
     declared = experiments.finetune().override(values, *USER)
-    kept = finetune(declared, base_model=str(random_model), seed=0, out_dir=out_dir, **{**arguments, **others})
+    kept = finetune(declared, base_model=str(random_model), seed=0, out_dir=out_dir, **{**arguments, **more_arguments})
     return kept, log
 
 
@@ -175,9 +177,9 @@ def test_an_interrupted_run_resumes_and_ends_the_same(
     assert resumed["resumed_from"] == str(tmp_path / "b" / "checkpoint-2")
     assert capsys.readouterr().err.count("    resuming after step 2 of 3\n") == 1
     assert [step for step, metrics in log if "train/loss" in metrics] == [3]
-    one, other = weights(tmp_path / "a" / "final"), weights(tmp_path / "b" / "final")
-    assert all(torch.equal(one[name], other[name]) for name in one)
-    assert any(not torch.equal(one[name], w) for name, w in weights(random_model).items())
+    first, second = weights(tmp_path / "a" / "final"), weights(tmp_path / "b" / "final")
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    assert any(not torch.equal(first[name], w) for name, w in weights(random_model).items())
 
 
 def test_lora_ends_as_one_plain_model(random_model: Path, tmp_path: Path) -> None:

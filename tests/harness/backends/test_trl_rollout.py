@@ -24,14 +24,14 @@ pytestmark = pytest.mark.slow
 PROMPTS, GROUP, TOKENS = 6, 8, 64
 
 
-def trainer_of(name: str, temperature: float, out_dir: Path, stop: str = "", **others: Any) -> Any:
+def trainer_of(name: str, temperature: float, out_dir: Path, stop: str = "", **arguments: Any) -> Any:
     """Of a pretrained tiny model, in training mode. With `stop`, a prompt whose responses end at that text."""
     sizes = {"prompts_per_rollout": PROMPTS, "group_size": GROUP, "max_completion_tokens": TOKENS}
     if stop:
         (out_dir / "own.yaml").write_text(f'user: "{{problem}}"\nstop: ["{stop}"]\n')
         sizes["prompt"] = str(out_dir / "own.yaml")
     declared = experiment().override({**sizes, "rollout_temperature": temperature}, Origin.USER, "a test")
-    trainer = make_trainer(declared, pinned(name), out_dir, None, **others)
+    trainer = make_trainer(declared, pinned(name), out_dir, None, **arguments)
     trainer.model.train()
     return trainer
 

@@ -74,9 +74,9 @@ def declared_with(case: Case) -> Experiment:
 
 
 def make_trainer(
-    declared: Experiment, model: Path, tmp_path: Path, micro_batch: int | None, processes: int = 1, **others: Any
+    declared: Experiment, model: Path, tmp_path: Path, micro_batch: int | None, processes: int = 1, **arguments: Any
 ) -> Any:
-    """The real trainer; `others` are arguments of it in place of, or beside, those here."""
+    """The real trainer; `arguments` are those of it in place of, or beside, those here."""
     from datasets import Dataset
     from transformers import AutoTokenizer
     from trl import GRPOConfig
@@ -95,7 +95,7 @@ def make_trainer(
         "train_dataset": Dataset.from_list([{"prompt": f"{i}"} for i in range(16)]),
         "processing_class": AutoTokenizer.from_pretrained(model, padding_side="left"),
     }
-    return MethodTrainer(declared, **{**given, **others})
+    return MethodTrainer(declared, **{**given, **arguments})
 
 
 def fast(trainer: Any, fixed: dict[str, torch.Tensor]) -> tuple[float, list[torch.Tensor]]:
@@ -277,9 +277,9 @@ def test_kl_and_clip_fraction_are_of_the_whole_step(random_model: Path, tmp_path
     clipped = ((sign < 0) & (log_ratio < low) | (sign > 0) & (log_ratio > high)) & mask
     counted = mask & (sign != 0)  # the last group has no advantage
     assert 0 < clipped.sum() < counted.sum() < mask.sum()
-    for one in measured:
-        assert one["kl"] == pytest.approx((gaps.exp() - gaps - 1).mean().item(), rel=1e-5)
-        assert one["clip_fraction"] == clipped.sum().item() / counted.sum().item()
+    for metrics in measured:
+        assert metrics["kl"] == pytest.approx((gaps.exp() - gaps - 1).mean().item(), rel=1e-5)
+        assert metrics["clip_fraction"] == clipped.sum().item() / counted.sum().item()
 
 
 def test_a_step_without_any_advantage_has_no_clip_fraction(random_model: Path, tmp_path: Path) -> None:
@@ -306,7 +306,7 @@ def measured_by_hand(random_model: Path, fixed: dict[str, torch.Tensor], equal: 
     """
     rows = [row[:length].tolist() for row, length in zip(plain_forward(random_model, fixed)[1], LENGTHS, strict=True)]
     correct, incorrect = (
-        [h for row, r in zip(rows, REWARDS, strict=True) if r == of for h in row] for of in (1.0, 0.0)
+        [h for row, r in zip(rows, REWARDS, strict=True) if r == reward for h in row] for reward in (1.0, 0.0)
     )
     assert (len(correct), len(incorrect)) == (21, 22)
     return {
@@ -358,11 +358,11 @@ def test_a_policy_that_teaches_itself_sees_the_first_other_correct_response(rand
     ]
     got = trainer._self_taught(rows, fixed, REWARDS)
     tokenizer, model = trainer.processing_class, trainer.model.eval()
-    own = [ids[:length] for ids, length in zip(fixed["completion_ids"], LENGTHS, strict=True)]
+    responses = [ids[:length] for ids, length in zip(fixed["completion_ids"], LENGTHS, strict=True)]
     # the correct ones are 0 and 3; 4, 5 and 7; none
     shown = [3, 0, 0, 0, 5, 4, 4, 4, None, None, None, None]
-    for i, (response, row, other) in enumerate(zip(own, rows, shown, strict=True)):
-        text = row["prompt"] if other is None else f"{i // GROUP} + 2, {tokenizer.decode(own[other])}?"
+    for i, (response, row, other) in enumerate(zip(responses, rows, shown, strict=True)):
+        text = row["prompt"] if other is None else f"{i // GROUP} + 2, {tokenizer.decode(responses[other])}?"
         prompt = torch.tensor(tokenizer.encode(text))
         logits = model(input_ids=torch.cat([prompt, response])[None]).logits[0, len(prompt) - 1 : -1]
         expected = logits.log_softmax(-1).gather(1, response[:, None])[:, 0]
@@ -446,20 +446,20 @@ def test_remax_subtracts_the_reward_of_the_greedy_response(random_model: Path, t
     case = replace(CASES["grpo"], method=replace(CASES["grpo"].method, advantage=use(remax)))
     trainer = make_trainer(declared_with(case), random_model, tmp_path, None, reward_funcs=[length])
     trainer.model.train()
-    asked = ("2 + 2", "what is 31 * 2?", "9 - 4")
-    rows = [{"prompt": prompt, "answer": "7"} for prompt in asked for _ in range(GROUP)]
+    prompts = ("2 + 2", "what is 31 * 2?", "9 - 4")
+    rows = [{"prompt": prompt, "answer": "7"} for prompt in prompts for _ in range(GROUP)]
     torch.manual_seed(1)
     (micro,) = [trainer._prepare_inputs(rows) for _ in range(trainer.args.gradient_accumulation_steps)]
     tokenizer, model = trainer.processing_class, trainer.model.eval()
     greedy, expected = {}, []
-    for prompt in asked:
+    for prompt in prompts:
         ids = tokenizer(prompt, return_tensors="pt")["input_ids"]
         made = model.generate(ids, do_sample=False, max_new_tokens=TOKENS, eos_token_id=trainer.eos_token_ids)
         (greedy[prompt],) = length([tokenizer.decode(made[0, ids.shape[1] :], skip_special_tokens=True)])
-    said = tokenizer.batch_decode(micro["completion_ids"], skip_special_tokens=True)
-    for row, reward in zip(rows, length(said), strict=True):
+    responses = tokenizer.batch_decode(micro["completion_ids"], skip_special_tokens=True)
+    for row, reward in zip(rows, length(responses), strict=True):
         baseline = greedy[row["prompt"]]
         expected.append(0.0 if reward is None or baseline is None else reward - baseline)
     mask = micro["completion_mask"]
     assert micro["advantages"].tolist() == (torch.tensor(expected)[:, None] * mask).tolist()
-    assert greedy["what is 31 * 2?"] is None and None in length(said) and len({*expected}) > 3
+    assert greedy["what is 31 * 2?"] is None and None in length(responses) and len({*expected}) > 3

@@ -203,8 +203,10 @@ def test_markers_of_thoughts_that_its_text_lacks(random_model: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(random_model)
     check_thoughts(experiment(), tokenizer)
     tokenizer.add_special_tokens({"extra_special_tokens": ["[THINK]", "[/THINK]", "<|tool|>"]})
-    said = r"reasoning='after' .*and \[THINK\], \[/THINK\], which mark a thought, .*use backend=trl, or reasoning=whole"
-    with pytest.raises(CannotExpress, match=said):
+    message = (
+        r"reasoning='after' .*and \[THINK\], \[/THINK\], which mark a thought, .*use backend=trl, or reasoning=whole"
+    )
+    with pytest.raises(CannotExpress, match=message):
         check_thoughts(experiment(), tokenizer)
     check_thoughts(with_values(experiment(), reasoning="whole"), tokenizer)
 
@@ -213,8 +215,8 @@ def test_the_rewards_and_so_the_sampler_get_the_stop_texts_of_the_prompt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(backend, "find_spec", lambda _: None)  # what the harness sets, without veRL's defaults
-    own = tmp_path / "own.yaml"
-    own.write_text('user: "{problem}"\nstop: ["\\n\\n"]\n')
-    declared = with_values(experiment(), prompt=str(own))
+    prompt_file = tmp_path / "own.yaml"
+    prompt_file.write_text('user: "{problem}"\nstop: ["\\n\\n"]\n')
+    declared = with_values(experiment(), prompt=str(prompt_file))
     config = backend.BACKEND.config(declared, CPU, seed=0, out_dir=tmp_path)
     assert config["reward.custom_reward_function.reward_kwargs"]["stop"] == ["\n\n"]

@@ -27,7 +27,7 @@ def remove(pattern: str) -> Callable[[Path], None]:
 
 
 @pytest.mark.parametrize(
-    ("breaks", "said"),
+    ("breaks", "message"),
     [
         (remove("model.safetensors"), "it has no weights. Expected one of model*.safetensors"),
         (remove("tokenizer*"), "it has no tokenizer. Expected one of tokenizer.json"),
@@ -39,13 +39,13 @@ def remove(pattern: str) -> Callable[[Path], None]:
     ],
     ids=["weights", "tokenizer", "template", "broken template"],
 )
-def test_what_a_folder_lacks_is_named(breaks: Callable[[Path], Any], said: str, tmp_path: Path) -> None:
+def test_what_a_folder_lacks_is_named(breaks: Callable[[Path], Any], message: str, tmp_path: Path) -> None:
     model = Path(shutil.copytree(MODELS / "tiny", tmp_path / "model"))
     check_base_models(jobs(base_model=str(model)))
     breaks(model)
     with pytest.raises(ValueError) as raised:
         check_base_models(jobs(base_model=str(model)))
-    assert said in str(raised.value) and str(model) in str(raised.value)
+    assert message in str(raised.value) and str(model) in str(raised.value)
 
 
 @pytest.mark.parametrize("key", ["prompt", "protocol.prompt"])
@@ -57,5 +57,5 @@ def test_a_template_that_refuses_a_system_message(key: str, tmp_path: Path) -> N
     with pytest.raises(ValueError, match=r"fails on a conversation of system, user \(no system\)"):
         check_base_models(jobs(**{"base_model": str(model), key: "boxed_system"}))
     with pytest.raises(ValueError, match=r"base_model=tiny: .* fails on a conversation of system, user"):
-        check_base_models(jobs(**{key: "boxed_system"}))  # of the shipped base models too
+        check_base_models(jobs(**{key: "boxed_system"}))  # the shipped base models too
     check_base_models(jobs())

@@ -163,8 +163,8 @@ def test_rewards_and_an_evaluation_that_read_other_parts_of_a_thought_are_told()
 
 def test_rewards_of_the_user_have_no_weights_of_the_papers() -> None:
     """EGSW's two rewards have the weights 1 and 1 from its code; those that replace them count alike by assumption."""
-    (own,) = resolve("egsw", arms=["grpo"], overrides={"rewards": ["accuracy"]}, seeds=[0])
-    weights = own.settings()["reward_weights"]
+    (job,) = resolve("egsw", arms=["grpo"], overrides={"rewards": ["accuracy"]}, seeds=[0])
+    weights = job.settings()["reward_weights"]
     assert (weights.value, weights.origin) == ((1.0,), Origin.ASSUMED) and "not given with rewards=" in weights.note
     (two,) = resolve("egsw", arms=["grpo"], overrides={"rewards": ["boxed_format", "accuracy"]}, seeds=[0])
     assert two.settings()["reward_weights"].origin is Origin.ASSUMED

@@ -20,7 +20,7 @@ from harness.plan.plan import origins, plan
 from harness.plan.text import as_text
 from harness.spec import catalogue
 
-TABLE = ["base", "grpo", "egsw"]  # of EGSW's tables
+TABLE = ["base", "grpo", "egsw"]  # the arms in EGSW's tables
 
 
 def test_parse_follows_hydras_grammar() -> None:
@@ -210,9 +210,11 @@ def test_sets_of_arms_run_by_name() -> None:
 def test_like_gives_an_arm_a_frameworks_grpo() -> None:
     for key in catalogue.load("baselines").sets["frameworks"]:
         (job,) = resolve("baselines", arms=["grpo"], overrides={"like": key.removeprefix("grpo_")})
-        (own,) = resolve("baselines", arms=[key])
+        (framework_job,) = resolve("baselines", arms=[key])
         assert job.overrides == {"like": key.removeprefix("grpo_")}
-        assert job.settings() == own.settings() | {"like": job.settings()["like"]}  # each value and its source
+        assert job.settings() == framework_job.settings() | {
+            "like": job.settings()["like"]
+        }  # each value and its source
     (job,) = resolve("egsw", arms=["egsw"], seeds=[0], overrides={"like": "areal", "clip_low": 0.1})
     e: Any = job.experiment
     assert [u.name for u in e.method.uses()] == ["grpo", "batch_whitened", "egsw"]

@@ -96,16 +96,16 @@ def test_named_sets_load_from_a_local_file(name: str, tmp_path: Path) -> None:
 def test_named_sets_load_from_the_hub(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     import datasets as hub
 
-    asked: list[tuple[str, dict[str, Any]]] = []
+    requests: list[tuple[str, dict[str, Any]]] = []
 
     def load_dataset(path: str, **options: Any) -> Iterator[dict[str, Any]]:
-        asked.append((path, options))
+        requests.append((path, options))
         return iter(ROWS[name])
 
     monkeypatch.setattr(hub, "load_dataset", load_dataset)
     assert load_problems(name) == WANTED
     named = SETS[name]
-    assert asked == [(named.hub, {"data_files": named.file, "split": named.split, "revision": named.revision})]
+    assert requests == [(named.hub, {"data_files": named.file, "split": named.split, "revision": named.revision})]
 
 
 @pytest.mark.usefixtures("any_size")
@@ -186,7 +186,7 @@ def test_math500_is_left_out_of_its_training_problems() -> None:
 def test_perfectible_problems_are_those_that_a_model_solves_sometimes(tmp_path: Path) -> None:
     import pandas as pd
 
-    # of five samples 0, 1, 4 and 5 are correct: 0, 20, 80 and 100 %; of the last one two are correct of three scored
+    # five samples each: 0, 1, 4 and 5 are correct (0, 20, 80 and 100 %). The last row has two correct of three scored.
     verdicts = {"no": "wwwww", "few": "cwwww", "most": "ccccw", "all": "ccccc", "unscored": "cuwcu"}
     words = {"c": "correct", "w": "wrong", "u": "unscored"}
     table = [(name, "7", words[letter]) for name, row in verdicts.items() for letter in row]

@@ -44,10 +44,10 @@ def benchmark(name: str = "sums") -> Benchmark:
 def test_shared_problems_and_other_golds_are_counted() -> None:
     """2 + 2 differs in white space and dollar signs, and 4.0 is 4. 3 + 3 differs in a capital, and 7 is not 6. 5 + 5
     is in the benchmark alone: 2 of 3, one with another gold, the first in row 2."""
-    found = overlap(TRAIN, benchmark())
-    assert (found.shared, found.problems, found.other_golds, found.row) == (2, 3, 1, 2)
-    assert str(found) == "2 of the 3 problems of sums are training problems, 1 of them with another gold"
-    solutions = [{"problem": row["problem"], "solution": "..."} for row in TRAIN]  # of fine-tuning: no golds
+    result = overlap(TRAIN, benchmark())
+    assert (result.shared, result.problems, result.other_golds, result.row) == (2, 3, 1, 2)
+    assert str(result) == "2 of the 3 problems of sums are training problems, 1 of them with another gold"
+    solutions = [{"problem": row["problem"], "solution": "..."} for row in TRAIN]  # rows for fine-tuning: no golds
     assert (overlap(solutions, benchmark()).shared, overlap(solutions, benchmark()).other_golds) == (2, 0)
     assert (
         overlap(TRAIN[:1], benchmark()).shared == 0 and refuse([overlap(TRAIN[:1], benchmark())], allowed=False) == []
@@ -80,8 +80,8 @@ def test_a_plan_names_only_the_benchmarks_that_it_could_not_compare(tmp_path: Pa
     """It named all of them, beside the count of one."""
     data = write(tmp_path / "data.jsonl", TRAIN)
     write(tmp_path / "gsm8k.jsonl", [{"problem": "What is 5 + 5?", "answer": "10"}])
-    own = {"dataset": str(data), "protocol.benchmarks": ["gsm8k", "minerva"], "prompts_per_rollout": 2}
-    jobs = resolve("egsw", arms=["grpo"], seeds=[0], overrides=own)
+    overrides = {"dataset": str(data), "protocol.benchmarks": ["gsm8k", "minerva"], "prompts_per_rollout": 2}
+    jobs = resolve("egsw", arms=["grpo"], seeds=[0], overrides=overrides)
     first, second = at_hand(jobs, str(tmp_path))
     assert first == "0 of the 1 problems of gsm8k are training problems"
     assert second.startswith("the training problems are not compared with minerva: data_dir=")
@@ -129,12 +129,12 @@ def test_summary_and_tables_say_it(
     assert main([*words[4:], *words[:4]]) == 2  # refused
     capsys.readouterr()
     assert main([*words[4:], *words[:4], "allow_overlap=true"]) == 0
-    said = "4 of the 4 problems of twice are training problems"
+    sentence = "4 of the 4 problems of twice are training problems"
     out = " ".join(capsys.readouterr().out.split())
-    assert out.startswith(f"Warning, tiny/grpo: {said}.") and "tiny/base: 4" not in out
+    assert out.startswith(f"Warning, tiny/grpo: {sentence}.") and "tiny/base: 4" not in out
     tables = report("egsw", runs()).markdown()
     rows = [line for line in tables.splitlines() if line.startswith(("| grpo |", "| base |")) and "(trained on" in line]
-    assert said in tables and rows and all(row.startswith("| grpo |") for row in rows)
+    assert sentence in tables and rows and all(row.startswith("| grpo |") for row in rows)
 
 
 def shared_rows(name: str) -> list[dict[str, Any]]:
@@ -160,8 +160,8 @@ def test_a_papers_page_says_how_many_training_problems_its_benchmarks_hold(key: 
         rows = at_levels(shared_rows("math_test5000"), (3, 4, 5))
         assert f"The {len(rows):,} test problems" in page or f"the {len(rows):,} test problems of MATH" in page
         names = ("math500", "aime24", "aime25") if key == "egsw" else ("aime25", "amc23", "minerva", "aime24")
-        (most, *others) = counted(rows, *names)
-        assert not any(others)
+        (most, *remaining) = counted(rows, *names)
+        assert not any(remaining)
         assert "hold none of " + ("AIME24 or AIME25" if key == "egsw" else "AMC23, Minerva, AIME24 or AIME25") in page
         assert (f"at most {most} of 500" in page) if key == "egsw" else most == 0
     assert "not counted, because" in page

@@ -65,14 +65,14 @@ def test_a_diverged_seed_is_in_the_summary_tables_and_claims(
     assert main(command) == 1  # the same command again: recorded, not trained again
 
     tables = report("egsw", runs()).markdown()
-    told = "diverged (step 7, seed 2) in 1 of 3 seeds"
-    (egsw,) = [line for line in tables.splitlines() if line.startswith(f"| egsw, {told} |")]
+    sentence = "diverged (step 7, seed 2) in 1 of 3 seeds"
+    (egsw,) = [line for line in tables.splitlines() if line.startswith(f"| egsw, {sentence} |")]
     # the mean of seeds 0 and 1, 35.5 / 40, is never shown without a word
     assert "88.8" in egsw and "2 of 3 seeds, the others diverged" in egsw
     differences = [line for line in tables.splitlines() if line.startswith("| egsw − ")]
-    assert differences and all(told in line for line in differences)
+    assert differences and all(sentence in line for line in differences)
 
     claims = check_claims(load("egsw"), gather("egsw", runs()), "tiny")
-    counted = [c for c in claims if any(told in text for text in c.missing)]
+    counted = [c for c in claims if any(sentence in text for text in c.missing)]
     assert counted and all("egsw" in (c.claim.arm, c.claim.than) for c in counted)
     assert all(c.outcome != "holds" for c in counted)  # its seeds that survived decide nothing

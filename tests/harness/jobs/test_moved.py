@@ -58,8 +58,8 @@ def test_pure_bfloat16_loses_updates_below_half_a_spacing(tmp_path: Path) -> Non
     final = save(tmp_path / "final", "model.safetensors", a=(weights.float() + step).bfloat16())
     change = moved(str(base), final)
     assert change is not None and change.share == 0.25
-    said = sentence(change, "pure_bfloat16")
-    assert "25 % of 4 weights changed" in said and "rounded the update of the other 75 %" in said
+    reported = sentence(change, "pure_bfloat16")
+    assert "25 % of 4 weights changed" in reported and "rounded the update of the other 75 %" in reported
     assert "rounded" not in sentence(change, "bfloat16")
     values = {"precision": "pure_bfloat16", "learning_rate": 2.0**-20, "seeds": 1, "scale": "small", "arm": "grpo"}
     from harness.plan.text import as_text
@@ -81,8 +81,8 @@ def test_a_training_whose_rate_is_0_trained_nothing(
     from tests.sizes import WORDS
 
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
-    own = [word for word in WORDS if not word.startswith(("max_steps=", "warmup_ratio="))]
-    words = ["run", "paper=egsw", "arm=grpo+random_reward", "seeds=1", *own, f"base_model={random_model}"]
+    kept_words = [word for word in WORDS if not word.startswith(("max_steps=", "warmup_ratio="))]
+    words = ["run", "paper=egsw", "arm=grpo+random_reward", "seeds=1", *kept_words, f"base_model={random_model}"]
     words += ["hardware.device=cpu", "warmup_ratio=0.1"]
     assert main([*words, "max_steps=1"]) == 0
     out, err = capsys.readouterr()

@@ -42,7 +42,7 @@ SMALL = {
     "entropy_advantage": "7b",
     "trial_and_error": "7b",
 }
-TENTH = [  # of all default runs, of each kind the fastest; `nox -s rehearse` does all
+TENTH = [  # the fastest of each kind among all default runs. `nox -s rehearse` does all of them.
     *((paper, "small", model, "base") for paper, model in SMALL.items()),
     *(("anchors", "paper", model, "base") for model in ("qwen3-0.6b", "qwen2.5-0.5b")),
     ("anchors", "paper", "qwen2.5-coder-1.5b", "mbpp"),
@@ -168,7 +168,7 @@ FAULTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str, tuple[str, ..
         "paper=forking_tokens model=32b arm=base",
         ("planned: fewer than 8 responses at once fit the 1 h100 of an evaluation's engine",),
     ),
-    "evaluations only after a rollout": (  # of 16 updates
+    "evaluations only after a rollout": (  # a rollout has 16 updates
         evaluations_only_after_a_rollout,
         "paper=trial_and_error model=7b arm=grpo eval.every=10",
         ("eval.every: expected a multiple of 16, got 10",),
@@ -179,7 +179,7 @@ FAULTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str, tuple[str, ..
         ("configured: backend=verl: veRL is not in this environment",),
     ),
     "a model that no GPU holds": (
-        lambda monkeypatch: None,  # of 671B parameters, measured on the machine itself
+        lambda monkeypatch: None,  # 671B parameters, measured on the machine itself
         "paper=erpo model=deepseek-r1-0528 arm=base",
         ("whether deepseek-ai/DeepSeek-R1-0528 fits is not known; hardware.engine=openai asks a server",),
     ),
@@ -217,8 +217,11 @@ def test_a_checkpoint_that_is_never_complete(tmp_path: Path, monkeypatch: pytest
 
 @pytest.mark.slow
 def test_an_evaluation_that_asks_for_more_than_the_model_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = dwarf.configuration("Qwen/Qwen2.5-Math-7B")
-    short = {**(own or {}), "max_position_embeddings": 2000}  # of the training's 1,536, and 3,072 of the evaluation
+    fields = dwarf.configuration("Qwen/Qwen2.5-Math-7B")
+    short = {
+        **(fields or {}),
+        "max_position_embeddings": 2000,
+    }  # the training needs 1,536 of them, and the evaluation 3,072
     monkeypatch.setattr(dwarf, "configuration", lambda base: short)
     row = rehearsed(monkeypatch, tmp_path, "egsw", "math-7b", "egsw")
     assert (row.stages["trained"], row.stages["resumed"], row.stages["evaluated"]) == ("yes", "yes", "no")

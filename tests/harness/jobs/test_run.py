@@ -67,7 +67,7 @@ def test_mlflow_holds_params_metrics_and_the_files_of_the_folder(
     assert sorted(r.data.tags["rlvr.arm"] for r in runs) == ["base", "egsw"]
     trained = next(r for r in runs if r.data.tags["rlvr.arm"] == "egsw")
     assert trained.data.params["egsw.temperature"] == "1.0"
-    model = Path(trained.data.params["base_model"]).name  # of the command line, not the paper's math-7b
+    model = Path(trained.data.params["base_model"]).name  # the command line's, not the paper's math-7b
     assert trained.info.run_name.startswith(f"{model}/egsw/seed0 [") and trained.data.params["seed"] == "0"
     sources = Path(trained.info.artifact_uri.removeprefix("file://")) / "values.csv"
     assert "egsw.temperature,1.0,paper,section 5" in sources.read_text().splitlines()

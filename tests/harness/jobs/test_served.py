@@ -35,20 +35,20 @@ def test_an_untrained_arm_of_paper_scale_is_measured_by_a_server(
         assert "a server" not in capsys.readouterr().out
     (folder,) = (tmp_path / "home" / "erpo" / "paper").iterdir()
     run = Run(folder)
-    assert run.record["scores"]["sums_of_a_server"]["avg_at_2"]["value"] == 0.5  # of 1 + 1 and 0 + 1 the first
+    assert run.record["scores"]["sums_of_a_server"]["avg_at_2"]["value"] == 0.5  # 1 + 1 is right, and 0 + 1 is not
     assert run.record["base_model"]["loaded_from"] == "Qwen/Qwen3-235B-A22B-Instruct-2507"
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["model=qwen2.5-1.5b", "arm=grpo", "hardware.engine_url=http://h/v1"], "which cannot have the model that"),
         (["model=qwen3-235b-instruct", "arm=base"], "url: missing"),
     ],
 )
 def test_what_a_server_cannot_measure(
-    words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: list[str], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
     assert main(["run", "paper=erpo", "scale=paper", *words, "hardware.engine=openai"]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err

@@ -65,8 +65,11 @@ def test_evaluations_leave_the_training_as_it_is_and_give_a_curve(
 
     # a snapshot is the model after that step: a training of four steps ends with it
     four = train(tmp_path / "c", random_model, monkeypatch, {}, max_steps=4)
-    ours, theirs = load_file(kept / "model.safetensors"), load_file(four / final)
-    assert all(ours[name].equal(theirs[name]) for name in ours) and ours.keys() == theirs.keys()
+    weights_kept, weights_watched = load_file(kept / "model.safetensors"), load_file(four / final)
+    assert (
+        all(weights_kept[name].equal(weights_watched[name]) for name in weights_kept)
+        and weights_kept.keys() == weights_watched.keys()
+    )
 
     again = train(tmp_path / "a", random_model, monkeypatch, WATCH)  # finished: nothing is done twice
     assert len((again / CURVE).read_text().splitlines()) == 4

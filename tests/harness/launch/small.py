@@ -40,15 +40,15 @@ def outcome(home: Path, arm: str) -> tuple[bytes, list[Any]]:
 def saved(home: Path, arm: str, step: int) -> Callable[[], object]:
     """Whether a run has saved and sealed this checkpoint, or a later one: the last two alone are kept."""
 
-    def there() -> bool:
+    def is_saved() -> bool:
         sealed = home.glob(f"egsw/tiny/*-{arm}-*/train/checkpoint-*/whole")
         return any(int(path.parent.name.rpartition("-")[2]) >= step for path in sealed)
 
-    return there
+    return is_saved
 
 
-def wait_for(process: Command, there: Callable[[], object], *, seconds: float = 300) -> None:
+def wait_for(process: Command, condition: Callable[[], object], *, seconds: float = 300) -> None:
     deadline = time.monotonic() + seconds
-    while not there():
+    while not condition():
         assert process.poll() is None and time.monotonic() < deadline, process.communicate()
         time.sleep(0.1)

@@ -41,8 +41,12 @@ def test_launcher_options_are_read() -> None:
 
 def test_jobs_of_one_gpu_share_cards_where_there_are_more_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    (one, *_) = same = slot_environments([TrlHardware(device="gpu")], 5, gpus=1)
-    assert one["CUDA_VISIBLE_DEVICES"] == "0" and one["RLVR_JOBS_ON_CARD"] == "5" and same == [one] * 5
+    (environment, *_) = same = slot_environments([TrlHardware(device="gpu")], 5, gpus=1)
+    assert (
+        environment["CUDA_VISIBLE_DEVICES"] == "0"
+        and environment["RLVR_JOBS_ON_CARD"] == "5"
+        and same == [environment] * 5
+    )
     two = slot_environments([TrlHardware(device="gpu")], 5, gpus=2)  # three on one of them, so a third for each
     assert [(env["CUDA_VISIBLE_DEVICES"], env["RLVR_JOBS_ON_CARD"]) for env in two] == [
         ("0", "3"), ("1", "3"), ("0", "3"), ("1", "3"), ("0", "3")
@@ -62,9 +66,9 @@ def test_commands_that_share_a_card_are_each_planned_for_their_part(monkeypatch:
 
 def test_the_remedy_of_jobs_that_share_a_card_is_no_vllm() -> None:
     values = {"arm": ["egsw"], "seeds": 1, "scale": "small", "hardware": "h100", "max_completion_tokens": 384}
-    (job,) = (asked := _read("egsw", RunOptions.of(values))).jobs
+    (job,) = (prepared := _read("egsw", RunOptions.of(values))).jobs
     assert job.experiment is not None
-    settings = replace(asked.machine.shared_by(4).of(job), micro_batch=None)
+    settings = replace(prepared.machine.shared_by(4).settings_of(job), micro_batch=None)
     part = settings.card.memory / 4
     whole = judge(job.experiment, job.backend, settings, memory=part, shared=True).remedy
     assert "hardware.micro_batch=" in whole and "vllm" not in whole
@@ -119,12 +123,14 @@ def test_no_more_jobs_at_once_than_the_memory_holds(
     values = {"arm": ["grpo", "egsw"], "seeds": 2, "launcher": "local", "jobs": 9, "hardware.device": "cpu"}
     options = RunOptions.of(values)
     with given(WITHOUT_BFLOAT16):  # 64 GB
-        assert prepare("egsw", options, "").launcher.jobs == 4 and "at once" not in capsys.readouterr().err  # of four
+        assert (
+            prepare("egsw", options, "").launcher.jobs == 4 and "at once" not in capsys.readouterr().err
+        )  # the machine's memory holds four
     (job, *_), hardware = resolve("egsw", arms=["grpo"], seeds=[0]), TrlHardware(device="cpu")
     need = judge(job.experiment, job.backend, hardware, memory=1e15).need
     assert need is not None
     for room, fits in ((3.5, 3), (2.5, 2), (1.5, 1)):  # times what a job needs; each at once has its share
-        monkeypatch.setattr(machine, "device_memory", lambda _, slots, of=room * need.peak: of / slots)
+        monkeypatch.setattr(machine, "device_memory", lambda _, slots, memory=room * need.peak: memory / slots)
         assert prepare("egsw", options, "").launcher.jobs == fits
         assert f"jobs=4: {fits} at once, as many as this machine's memory holds" in capsys.readouterr().err
     monkeypatch.setattr(machine, "device_memory", lambda _, slots: 0.5 * need.peak / slots)
@@ -134,10 +140,10 @@ def test_no_more_jobs_at_once_than_the_memory_holds(
 
 
 def test_real_models_on_gpus_without_hardware_are_told_of_auto(capsys: pytest.CaptureFixture[str]) -> None:
-    for scale, told in (("paper", True), ("tiny", False)):
+    for scale, advised in (("paper", True), ("tiny", False)):
         with given(replace(WITHOUT_BFLOAT16, gpus=1)):
             _read("egsw", RunOptions.of({"arm": "grpo", "seeds": 1, "scale": scale}))
-        assert ("hardware=auto chooses them" in capsys.readouterr().err) == told
+        assert ("hardware=auto chooses them" in capsys.readouterr().err) == advised
 
 
 def test_on_a_cpu_no_job_gets_other_threads_than_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -220,4 +226,4 @@ def test_another_process_knows_the_users_benchmarks(monkeypatch: pytest.MonkeyPa
     assert (name, name.file) == ("fractions", ProblemFile(str(rows), {"problem": "question"}))
     rows.write_text('{"question": "1/2 + 1/2?", "answer": "2"}\n')
     with pytest.raises(RuntimeError, match="was changed since the launch"):
-        pickle.loads(text).here()  # noqa: S301
+        pickle.loads(text).job_run()  # noqa: S301

@@ -31,9 +31,13 @@ def test_verl_trains_all_arms_where_trl_cannot_train_one_of_them() -> None:
         "7b/grpo": "verl",
         "7b/ppo": "verl",
     }
-    found = plan("paper=entropy_advantage", "scale=paper", "model=7b", arms)
-    assert found.backends == ("verl",) and found.paper.trainer is not None and found.paper.trainer.value == "veRL"
-    base, grpo, ppo = (arm.why_backend for arm in found.arms)
+    planned_runs = plan("paper=entropy_advantage", "scale=paper", "model=7b", arms)
+    assert (
+        planned_runs.backends == ("verl",)
+        and planned_runs.paper.trainer is not None
+        and planned_runs.paper.trainer.value == "veRL"
+    )
+    base, grpo, ppo = (arm.why_backend for arm in planned_runs.arms)
     assert base is None and grpo == "one backend then trains all arms"
     assert ppo is not None and "has no trainer with a critic" in ppo
     assert backends("paper=entropy_advantage", "scale=paper", "model=7b", "arm=base,grpo") == {
@@ -66,8 +70,8 @@ def test_a_cpu_without_bfloat16_trains_in_float32_and_says_so(
     values = {"arm": "grpo", "seeds": 1, "scale": "small", "hardware.device": "cpu"}
     with given(host):
         assert _precision(values) == precision
-        said = capsys.readouterr().err
-        assert ("precision: float32 for Qwen2.5-0.5B/grpo, because this CPU has no instructions" in said) == (
+        message = capsys.readouterr().err
+        assert ("precision: float32 for Qwen2.5-0.5B/grpo, because this CPU has no instructions" in message) == (
             precision == "float32"
         )
         assert _precision({**values, "precision": "bfloat16"}) == "bfloat16"  # as the user says

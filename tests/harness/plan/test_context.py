@@ -17,8 +17,8 @@ from harness.spec.job import Job
 
 
 def job(paper: str = "trial_and_error", **overrides: Any) -> Job:
-    (found,) = resolve(paper, scale="paper", models=["math-7b"], arms=["grpo"], seeds=[0], overrides=overrides)
-    return found
+    (resolved,) = resolve(paper, scale="paper", models=["math-7b"], arms=["grpo"], seeds=[0], overrides=overrides)
+    return resolved
 
 
 def test_an_extended_context_is_a_sourced_value_of_the_job() -> None:
@@ -27,10 +27,10 @@ def test_an_extended_context_is_a_sourced_value_of_the_job() -> None:
     assert context_need(declared).training == 1024 + 8192 and context_need(declared).fits
     values = declared.settings()
     assert (values["context.positions"].value, values["context.rope_theta"].value) == (32768, 40000.0)
-    own = job(**{"context.positions": 8192})
-    assert own.settings()["context.positions"].was is not None and own.digest != declared.digest
+    extended = job(**{"context.positions": 8192})
+    assert extended.settings()["context.positions"].was is not None and extended.digest != declared.digest
     with pytest.raises(ValueError, match=r"context\.positions: math-7b/grpo is trained with 9,216 tokens"):
-        check_context(own)
+        check_context(extended)
 
 
 @pytest.mark.parametrize(
@@ -43,9 +43,9 @@ def test_an_extended_context_is_a_sourced_value_of_the_job() -> None:
     ],
 )
 def test_the_advice_names_what_the_arm_has(arm: str, values: dict[str, Any], advice: str) -> None:
-    found = resolve("trial_and_error", scale="paper", models=["math-7b"], arms=[arm], seeds=[0], overrides=values)
+    jobs = resolve("trial_and_error", scale="paper", models=["math-7b"], arms=[arm], seeds=[0], overrides=values)
     with pytest.raises(UsageError, match=advice):
-        check_context(found[0])
+        check_context(jobs[0])
 
 
 def test_another_base_model_has_its_own_context() -> None:

@@ -28,12 +28,12 @@ H100X8 = TrlHardware(device="gpu", processes=8, gpu="h100", engine="vllm", engin
 
 
 def job(paper: str = "egsw", model: str = "math-7b", arm: str = "egsw", **more: Any) -> Job:
-    (found,) = resolve(paper, scale="paper", models=[model], arms=[arm], seeds=[0], **more)
-    return found
+    (resolved,) = resolve(paper, scale="paper", models=[model], arms=[arm], seeds=[0], **more)
+    return resolved
 
 
-def parameters(of: Job) -> float:
-    return shape_of(of.base_model.value).parameters
+def parameters(planned_job: Job) -> float:
+    return shape_of(planned_job.base_model.value).parameters
 
 
 def test_a_tiny_runs_disk_is_that_of_its_models() -> None:
@@ -90,13 +90,13 @@ def test_host_memory_by_hand() -> None:
 
 
 def test_the_price_is_that_of_all_gpus_for_as_long_as_the_run_takes() -> None:
-    found = cost(job(), H100X8, price=2.0)
-    assert found.hours is not None and found.gpu_hours is not None
-    assert found.price == pytest.approx(found.hours.middle * 8 * 2.0)
-    assert (found.rate.origin, cost(job(), H100X8).rate.origin) == (Origin.USER, Origin.ASSUMED)
+    run_cost = cost(job(), H100X8, price=2.0)
+    assert run_cost.hours is not None and run_cost.gpu_hours is not None
+    assert run_cost.price == pytest.approx(run_cost.hours.middle * 8 * 2.0)
+    assert (run_cost.rate.origin, cost(job(), H100X8).rate.origin) == (Origin.USER, Origin.ASSUMED)
     # every GPU is busy but for the end, when engines of one GPU each measure: eight of them share the responses
-    assert found.gpu_hours.middle == pytest.approx(8 * found.hours.middle)
-    assert found.gpu_hours_taken == 8 * found.hours.middle
+    assert run_cost.gpu_hours.middle == pytest.approx(8 * run_cost.hours.middle)
+    assert run_cost.gpu_hours_taken == 8 * run_cost.hours.middle
     with pytest.raises(ValueError, match="price: expected USD"):
         cost(job(), H100X8, price=-1.0)
 
@@ -107,7 +107,7 @@ def test_evaluations_of_snapshots_take_time() -> None:
     assert without is not None and beside is not None
     shape = shape_of(job().base_model.value)
     each = evaluation_seconds(shape, H100X8.card, watch.protocol(job().protocol), MIDDLE, eager=False)
-    # of the base model, and after 20, 40, 60 and the last of 66 steps; after the training, by eight engines
+    # evaluations of the base model, and after 20, 40, 60 and the last of 66 steps; after the training, by eight engines
     assert beside[0] - without[0] == pytest.approx(5 * each / 3600)
     assert beside[1] - without[1] == pytest.approx(5 * each / 3600 / 8)
     # in one process the vLLM of the rollouts measures, whatever the engine of the final evaluation is
@@ -127,16 +127,18 @@ def test_evaluations_of_snapshots_take_time() -> None:
 
 def test_a_method_that_reads_the_policy_passes_once_more_before_each_later_update_of_verl() -> None:
     hardware = VerlHardware(device="gpu", processes=8, gpu="h100")
-    of = job("entropy_advantage", "7b", "grpo_entropy_advantage", backend="verl")
+    reading = job("entropy_advantage", "7b", "grpo_entropy_advantage", backend="verl")
     plain = job("entropy_advantage", "7b", "grpo", backend="verl")
-    assert isinstance(of.experiment, Experiment) and isinstance(plain.experiment, Experiment)
-    shape = shape_of(of.base_model.value)
+    assert isinstance(reading.experiment, Experiment) and isinstance(plain.experiment, Experiment)
+    shape = shape_of(reading.base_model.value)
     score = [
         backend("verl").step_seconds(shape, hardware.card, e, hardware, MIDDLE, None).score
-        for e in (of.experiment, plain.experiment)
+        for e in (reading.experiment, plain.experiment)
     ]
-    once = rollout_seconds(shape, hardware.card, of.experiment, hardware, MIDDLE, None, passes=1, eager=False).score
-    assert of.experiment.updates_per_rollout.value == 16
+    once = rollout_seconds(
+        shape, hardware.card, reading.experiment, hardware, MIDDLE, None, passes=1, eager=False
+    ).score
+    assert reading.experiment.updates_per_rollout.value == 16
     assert score[0] - score[1] == pytest.approx(15 / 16 * once)
 
 
@@ -144,7 +146,7 @@ def test_a_method_that_reads_the_policy_passes_once_more_before_each_later_updat
 def test_otb_needs_passes_of_its_own(name: str, arm: str, extra: int) -> None:
     """Under TRL one for its signals and one for the squared probabilities; under veRL one that has both."""
     hardware: Any = (TrlHardware if name == "trl" else VerlHardware)(device="gpu", gpu="h100")
-    jobs = [job("baselines", "7b", of, backend=name) for of in (arm, "grpo")]
+    jobs = [job("baselines", "7b", arm_key, backend=name) for arm_key in (arm, "grpo")]
     shape = shape_of(jobs[0].base_model.value)
     seconds = [backend(name).step_seconds(shape, hardware.card, j.experiment, hardware, MIDDLE, None) for j in jobs]
     once = rollout_seconds(shape, hardware.card, jobs[1].experiment, hardware, MIDDLE, None, passes=1, eager=False)
@@ -171,7 +173,7 @@ def test_all_that_a_machine_lacks_is_said_at_once(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("resource.getrlimit", lambda _: (1024, 1024))
     with pytest.raises(ValueError) as raised:
         check_machine([job()], {("math-7b", "egsw"): H100X8}, data_dir=None)
-    said = str(raised.value).splitlines()
+    lines = str(raised.value).splitlines()
     for start in (
         "hardware.device: expected cpu or auto",
         "hardware.engine: expected transformers",
@@ -183,7 +185,7 @@ def test_all_that_a_machine_lacks_is_said_at_once(monkeypatch: pytest.MonkeyPatc
         "/dev/shm: expected 8 GB, it has 0.1 GB",
         "open files: expected a limit of 4096",
     ):
-        assert any(line.startswith(start) for line in said), (start, said)
+        assert any(line.startswith(start) for line in lines), (start, lines)
 
 
 def test_what_earlier_runs_have_written_is_not_asked_for_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -241,6 +243,6 @@ def test_start_and_checkpoints_are_counted_by_hand() -> None:
     seconds = 180 + steps * each + (2 * 14 + 4) * n / 1e9
     assert costs.training_time(shape, trained, hardware, MIDDLE) == pytest.approx(seconds)
     # an untrained model: the same start, then the evaluation; by the clock an eighth of its GPU-seconds
-    found = hours(job(arm="base"), hardware, MIDDLE, Watch())
+    range_of_hours = hours(job(arm="base"), hardware, MIDDLE, Watch())
     measured = evaluation_seconds(shape, hardware.card, trained.protocol, MIDDLE, eager=False)
-    assert found == pytest.approx(((measured + 8 * 180) / 3600, (measured / 8 + 180) / 3600))
+    assert range_of_hours == pytest.approx(((measured + 8 * 180) / 3600, (measured / 8 + 180) / 3600))

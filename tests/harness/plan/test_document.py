@@ -31,9 +31,9 @@ COMMANDS: dict[str, dict[str, Any]] = {
 def document(command: dict[str, Any]) -> dict[str, Any]:
     """The JSON document of a plan, without what depends on the machine's disk and packages."""
     with given(WITHOUT_BFLOAT16):
-        found: dict[str, Any] = json.loads(rlvr.plan(**command).as_json())
-    assert found.pop("missing") is None or command["paper"] == "egsw"
-    return found
+        plan_document: dict[str, Any] = json.loads(rlvr.plan(**command).as_json())
+    assert plan_document.pop("missing") is None or command["paper"] == "egsw"
+    return plan_document
 
 
 @pytest.mark.parametrize("name", COMMANDS)

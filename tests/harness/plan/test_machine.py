@@ -63,10 +63,10 @@ def test_a_benchmark_s_file_is_read_before_the_start(tmp_path: Path) -> None:
 def test_unreachable_hub_is_reported_before_the_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from huggingface_hub import HfApi, constants
 
-    asked: list[tuple[str, float]] = []
+    calls: list[tuple[str, float]] = []
 
     def model_info(self: Any, name: str, *, timeout: float) -> None:
-        asked.append((name, timeout))
+        calls.append((name, timeout))
         raise ConnectionError("no route")
 
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
@@ -76,13 +76,13 @@ def test_unreachable_hub_is_reported_before_the_start(monkeypatch: pytest.Monkey
     on = {("math-7b", "grpo"): TrlHardware(device="cpu")}
     with pytest.raises(ValueError, match="model 'owner/name': not in the local cache, and the hub does not answer"):
         check_machine(jobs, on, data_dir=None)
-    assert asked == [("owner/name", 1.5)]  # once, and for two seconds at most
+    assert calls == [("owner/name", 1.5)]  # once, and for two seconds at most
     cached = tmp_path / "models--owner--name"
     write_text(cached / "snapshots" / "abc" / "config.json", json.dumps(configuration("Qwen/Qwen3-0.6B")))
     write_text(cached / "refs" / "main", "abc")
     assert architecture("owner/name") == architecture("Qwen/Qwen3-0.6B") and positions("owner/name") == 40960
     check_machine(jobs, on, data_dir=None, force=True)  # cached: the hub is not asked
-    assert len(asked) == 1
+    assert len(calls) == 1
 
 
 def test_a_setting_of_another_backend_is_named() -> None:

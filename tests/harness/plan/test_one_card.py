@@ -17,7 +17,7 @@ from harness.plan.profiles import PROFILES, Profile, choose, judge, measures, pr
 from harness.plan.text import as_text
 from harness.spec import catalogue
 
-LARGEST = {"base_model": "Qwen/Qwen3-1.7B"}  # of this scale
+LARGEST = {"base_model": "Qwen/Qwen3-1.7B"}  # the largest at this scale
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from harness.spec.hardware import processor
 from harness.spec.host import Host, given
 from tests.hosts import WITHOUT_BFLOAT16
 
-BASE = "Qwen/Qwen2.5-0.5B"  # of scale small
+BASE = "Qwen/Qwen2.5-0.5B"  # at the scale small
 
 
 def test_a_processor_reaches_twice_a_gpus_share_of_what_was_measured() -> None:
@@ -51,7 +51,7 @@ def test_hours_and_memory_are_the_machines() -> None:
     assert "too large for this machine; it fits with hardware.micro_batch=" in str(planned)
 
 
-def asked(host: Host, memory: float, **values: Any) -> dict[str, Any]:
+def planned_arm(host: Host, memory: float, **values: Any) -> dict[str, Any]:
     """The plan of one GRPO training of 0.5B on a processor with so many bytes, as its arm; and its text."""
     with given(replace(host, memory=memory)):
         planned = rlvr.plan(
@@ -72,25 +72,25 @@ def test_each_remedy_on_a_processor_fits_when_it_is_followed(
     # 64 for all heads of 4 bytes: 12.48 GB. Libraries: 1.5 GB. Autocast casts those heads (2 bytes more: 13.89 GB) and
     # all weights (0.99 GB), and keeps a layer's (0.03 GB).
     rollout = 24.8e9 if host.bfloat16 else 22.3e9
-    arm = asked(host, memory, **settings)
+    arm = planned_arm(host, memory, **settings)
     assert not arm["memory"]["fits"]
     remedies = arm["memory"]["remedy"].replace(" (adapters, not all weights)", "").split(", or with ")
     ours = [remedy for remedy in remedies if not remedy.startswith("a GPU")]
     assert ours and ("prompts_per_rollout=" in ours[0]) == (0.94 * memory < rollout)
     for remedy in ours:
         followed = parse_overrides(remedy.split())
-        assert asked(host, memory, **{**settings, **followed})["memory"]["fits"], remedy
+        assert planned_arm(host, memory, **{**settings, **followed})["memory"]["fits"], remedy
 
 
 def test_what_takes_most_is_named_where_nothing_helps(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(profiles, "PROFILES", {})
-    text = asked(host, 3e9)["text"]
+    text = planned_arm(host, 3e9)["text"]
     assert "too large for this machine; no settings known here make it fit; most of it are its activations, " in text
 
 
 def test_what_does_not_fit_is_shown_with_what_it_exceeds(host: Host) -> None:
-    peak = asked(host, 64e9)["memory"]["peak"]
-    arm = asked(host, peak)  # 94 % of it are usable
+    peak = planned_arm(host, 64e9)["memory"]["peak"]
+    arm = planned_arm(host, peak)  # 94 % of it are usable
     row = f"no {peak / 1e9:,.1f} GB of {0.94 * peak / 1e9:,.1f} GB"
     assert row in " ".join(arm["text"].split())
     assert "the GPU's context" not in arm["text"]

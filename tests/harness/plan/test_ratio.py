@@ -14,9 +14,9 @@ CORRECTED = ("grpo_tis", "grpo_icepop", "grpo_geometric", "grpo_bypass")
 
 def doubts(arm: str, **values: Any) -> list[str]:
     planned = rlvr.plan("baselines", scale="paper", arm=arm, seeds=1, **values)
-    found = [doubt for doubt in planned["doubts"] if "importance ratios" in doubt]
-    assert all(doubt in str(planned) for doubt in found)
-    return found
+    about_ratios = [doubt for doubt in planned["doubts"] if "importance ratios" in doubt]
+    assert all(doubt in str(planned) for doubt in about_ratios)
+    return about_ratios
 
 
 @pytest.mark.parametrize("arm", CORRECTED)

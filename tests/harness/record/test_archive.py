@@ -66,8 +66,8 @@ def test_a_bundle_has_the_questions_and_an_export_has_none(home: Path, tmp_path:
     for responses in (True, False):
         write_archive([run], tmp_path / f"{responses}.tar.xz", responses=responses)
     whole, small = (read_archive(tmp_path / f"{responses}.tar.xz")[0] for responses in (True, False))
-    asked = questions(whole, "b", whole.samples("b"), data_dir=None)
-    assert asked == {str(i): f"What is {i}?" for i in range(8)} == questions(run, "b", run.verdicts("b"), data_dir=None)
+    texts = questions(whole, "b", whole.samples("b"), data_dir=None)
+    assert texts == {str(i): f"What is {i}?" for i in range(8)} == questions(run, "b", run.verdicts("b"), data_dir=None)
     assert "problem" not in small.verdicts("b")
 
 
@@ -112,8 +112,8 @@ def test_a_run_is_found_under_the_papers_name_of_its_model_and_a_new_one_has_the
     assert folder_of(old.parent, run.record) == old and Run(old).record == run.record
     write_archive([Run(old)], tmp_path / "egsw.tar.xz")
     assert import_archive(tmp_path / "egsw.tar.xz") == (0, 0, 1)  # it This file exists already
-    own = {**run.record, "settings": {"base_model": {"value": "/data/..my model (7B)/", "origin": "user"}}}
-    assert folder_name(own).startswith("my-model-7B--grpo-")
+    record = {**run.record, "settings": {"base_model": {"value": "/data/..my model (7B)/", "origin": "user"}}}
+    assert folder_name(record).startswith("my-model-7B--grpo-")
 
 
 def test_equal_runs_give_equal_bytes(archive: Path, tmp_path: Path) -> None:

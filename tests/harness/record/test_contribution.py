@@ -54,7 +54,7 @@ def test_a_run_of_committed_code_with_declared_values_and_a_name_is_taken(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         ({"by": ()}, "by: missing"),
         ({"commit": None}, "commit: unknown"),
@@ -65,10 +65,10 @@ def test_a_run_of_committed_code_with_declared_values_and_a_name_is_taken(tmp_pa
         ({"overrides": {"no_such": 1}}, "does not resolve here: no_such=1"),
     ],
 )
-def test_what_keeps_a_run_out_is_named(more: dict[str, Any], said: str, tmp_path: Path) -> None:
+def test_what_keeps_a_run_out_is_named(more: dict[str, Any], message: str, tmp_path: Path) -> None:
     by = more.pop("by", ("by=Jane",))
     (run,) = exported(tmp_path, *by, **more)
-    assert any(said in line for line in obstacles(run)), obstacles(run)
+    assert any(message in line for line in obstacles(run)), obstacles(run)
     assert main(["verify", str(tmp_path / "egsw.tar.xz"), "contribution=true"]) == 1
     assert main(["verify", str(tmp_path / "egsw.tar.xz")]) == 0  # whole all the same
 
@@ -77,12 +77,14 @@ def test_an_equation_counts_by_its_source_here_and_data_by_its_public_hash(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Job, "own_files", lambda job: {"equation mine": "ab" * 32})
-    own = {"equation mine": "ab" * 32, "dataset gsm8k_train.jsonl": FILES[0].ours_sha256}
-    (run,) = exported(tmp_path, "by=Jane", own_files=own)
+    hashes = {"equation mine": "ab" * 32, "dataset gsm8k_train.jsonl": FILES[0].sha256}
+    (run,) = exported(tmp_path, "by=Jane", own_files=hashes)
     assert not any("equation" in line or "dataset" in line for line in obstacles(run))
     monkeypatch.setattr(Job, "own_files", lambda job: {"equation mine": "cd" * 32})
-    (said,) = (line for line in obstacles(run) if "equation" in line)
-    assert said.startswith("equation mine: its source here has SHA-256 cdcdcdcdcdcd, and the run was trained with abab")
+    (sentence,) = (line for line in obstacles(run) if "equation" in line)
+    assert sentence.startswith(
+        "equation mine: its source here has SHA-256 cdcdcdcdcdcd, and the run was trained with abab"
+    )
 
 
 def test_a_replaced_value_is_no_obstacle(tmp_path: Path) -> None:

@@ -68,26 +68,26 @@ def test_a_sealed_record_of_another_shape_is_refused_by_every_reader(
     (run.folder / "run.json").write_text(json.dumps(with_sha256({**run.record, field: value})))
     for words in (["show", str(run.folder)], ["tables", f"runs={run.folder}", "paper=egsw", f"out={tmp_path}"]):
         code = main(words)
-        said = capsys.readouterr().err
-        assert code in ((2,) if field in SHAPE else (0, 2)) and "--debug" not in said, said
-        assert code == 0 or "run.json" in said
+        message = capsys.readouterr().err
+        assert code in ((2,) if field in SHAPE else (0, 2)) and "--debug" not in message, message
+        assert code == 0 or "run.json" in message
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "home"))
     assert main(["show"]) == 0  # the list has it, as damaged where it cannot be read
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "message"),
     [
         *(({"files": {name: "0" * 64}}, "is no file of a run") for name in ("../../secret", "/etc/passwd")),
         ({"seed": 1}, "of another run"),
     ],
 )
 def test_a_record_with_other_values_and_a_fitting_hash_is_refused(
-    changed: dict[str, Any], said: str, tmp_path: Path
+    changed: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     run = finished(tmp_path)
     (run.folder / "run.json").write_text(json.dumps(with_sha256({**run.record, **changed})))
-    with pytest.raises(DamagedFileError, match=said):
+    with pytest.raises(DamagedFileError, match=message):
         read_all(run.folder)
 
 
@@ -116,16 +116,16 @@ def test_verdicts_swapped_between_evaluation_folders_are_refused(tmp_path: Path)
     for seed, folder in enumerate((first, second)):
         shutil.copytree(finished(tmp_path / "home", {"b": 5 + seed}, seed=seed).folder / "eval", folder)
         assert len(Run(folder).verdicts("b")) == 8
-    mine, theirs = first / "b" / "verdicts.parquet", second / "b" / "verdicts.parquet"
-    before = mine.read_bytes()
-    shutil.copy(theirs, mine)
+    first_file, second_file = first / "b" / "verdicts.parquet", second / "b" / "verdicts.parquet"
+    before = first_file.read_bytes()
+    shutil.copy(second_file, first_file)
     with pytest.raises(DamagedFileError, match="verdicts") as error:
         Run(first).verdicts("b")
-    assert error.value.path == mine
-    (alone,) = runs(mine)
+    assert error.value.path == first_file
+    (alone,) = runs(first_file)
     with pytest.raises(DamagedFileError, match="verdicts"):
         alone.verdicts("b")
-    mine.write_bytes(before)
+    first_file.write_bytes(before)
     assert len(Run(first).verdicts("b")) == 8
 
 
@@ -156,7 +156,7 @@ def test_an_unpacked_archive_that_was_changed_is_refused_until_it_is_checked_aga
     (run.folder / VERDICTS).write_bytes(b"PAR1")  # the unpacked copy in the cache
     with pytest.raises(DamagedFileError, match=r"verdicts\.parquet"):
         together(runs(tmp_path / "a.tar.xz"), "a")
-    assert main(["verify", str(tmp_path / "a.tar.xz")]) == 0  # of the archive itself
+    assert main(["verify", str(tmp_path / "a.tar.xz")]) == 0  # the archive itself
     assert together(runs(tmp_path / "a.tar.xz"), "a").tables
     assert main(["import", str(tmp_path / "a.tar.xz")]) == 0 and (tmp_path / "other" / "egsw").exists()
 

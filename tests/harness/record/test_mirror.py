@@ -126,8 +126,8 @@ def test_a_run_is_mirrored_while_it_grows(home: Path, monkeypatch: pytest.Monkey
 
 def test_a_name_holds_no_folders_and_can_be_read(home: Path) -> None:
     """Longer ones fill the list of runs in MLflow, and the warnings of tables.md."""
-    own = {"dataset": "/home/me/of/sums.jsonl?problem=question", "base_model": "/models/a/smol", "x": "org/name"}
-    name = module.run_name(finished(home, overrides=own).record)
+    overrides = {"dataset": "/home/me/of/sums.jsonl?problem=question", "base_model": "/models/a/smol", "x": "org/name"}
+    name = module.run_name(finished(home, overrides=overrides).record)
     assert name == "tiny/grpo/seed0 [base_model=smol dataset=sums.jsonl?problem=question x=org/name]"
     long = module.run_name(finished(home, arm="egsw", overrides={f"value_{i}": "/a/b" for i in range(40)}).record)
     assert len(long) == 120 and long.endswith("…") and "value_0=b" in long

@@ -22,13 +22,13 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_an_archive_of_one_run_is_whole_and_the_same_twice(job: Path, tmp_path: Path) -> None:
-    one, two = (tmp_path / f"{name}.tar.xz" for name in ("one", "two"))
-    for out in (one, two):
+    first, second = (tmp_path / f"{name}.tar.xz" for name in ("one", "two"))
+    for out in (first, second):
         assert main(["bundle", str(job), f"out={out}"]) == 0
-    assert one.read_bytes() == two.read_bytes() and main(["verify", str(one)]) == 0
-    (run,) = read_archive(one)
+    assert first.read_bytes() == second.read_bytes() and main(["verify", str(first)]) == 0
+    (run,) = read_archive(first)
     assert run.curve == Run(job).curve and run.samples("sums").equals(Run(job).samples("sums"))
-    assert main(["bundle", str(job), f"out={one}"]) == 2  # it exists already
+    assert main(["bundle", str(job), f"out={first}"]) == 2  # it exists already
     assert main(["bundle", str(job), f"out={tmp_path / 'b.zip'}"]) == 2
 
 
@@ -57,5 +57,5 @@ def test_scores_that_do_not_follow_from_the_verdicts_are_named(
     (job / "run.json").write_text(json.dumps(with_sha256(record)))
     write_archive([Run(job)], tmp_path / "b.tar.xz")
     assert main(["verify", str(tmp_path / "b.tar.xz")]) == 1
-    said = capsys.readouterr().out
-    assert "sums avg_at_1" in said and "0.9" in said and "math500" not in said
+    output = capsys.readouterr().out
+    assert "sums avg_at_1" in output and "0.9" in output and "math500" not in output

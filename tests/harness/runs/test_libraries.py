@@ -124,7 +124,7 @@ def test_a_replica_prints_to_the_log_and_its_death_names_it(
 ) -> None:
     monkeypatch.setenv(library_output.LOG, str(tmp_path / "libraries.log"))
     replicas = Replicas(Loud, "m", count=1)
-    capfd.readouterr()  # of the engine in this process
+    capfd.readouterr()  # the output of the engine in this process
     with pytest.raises(EngineError, match=rf"a replica died. Its messages are in {tmp_path}/libraries\.log"):
         list(replicas.generate([Request(("p", 0), "?", 0)], Decoding(1.0, 1.0, 1)))
     assert capfd.readouterr() == ("", "")

@@ -29,19 +29,19 @@ def trained(paper: str, scale: str) -> list[Job]:
 def pairs(paper: str, scale: str) -> Iterator[tuple[Job, Job]]:
     """Jobs of one model that differ in the method and the loss alone."""
     jobs = [(job, rest(job)) for job in trained(paper, scale)]
-    for (a, values), (b, others) in combinations(jobs, 2):
-        if a.model == b.model and values == others:
+    for (a, values), (b, other_values) in combinations(jobs, 2):
+        if a.model == b.model and values == other_values:
             yield a, b
 
 
 def rest(job: Job) -> dict[str, Any]:
     """The values that are neither a method's nor part of the loss: data, rollout, optimiser, ..."""
     assert job.experiment is not None
-    own = job.experiment.settings()
+    settings = job.experiment.settings()
     uses = [u.name for u in job.experiment.method.uses()] if isinstance(job.experiment, Experiment) else []
     return {
         key: sourced.value
-        for key, sourced in own.items()
+        for key, sourced in settings.items()
         if key not in IN_THE_LOSS and key.partition(".")[0] not in uses
     }
 
@@ -117,8 +117,8 @@ def gradient(experiment: Experiment, step: int) -> torch.Tensor:
         objective=objective,
         mask=batch.mask,
     )
-    (own,) = torch.autograd.grad(loss, logp)
-    return own * batch.mask
+    (of_logp,) = torch.autograd.grad(loss, logp)
+    return of_logp * batch.mask
 
 
 @pytest.mark.parametrize("scale", SCALES)

@@ -86,7 +86,7 @@ def test_a_permutation_breaks_the_order_and_differs_by_step_and_seed() -> None:
     in_response = permuted(long_batch(), ALL, "response", "x").entropies
     assert in_group is not None and in_response is not None
     rows = (in_group // 50).long()
-    # of 150 tokens of a group about 1 stays at its place (a random permutation has one fixed point on average), and a
+    # about 1 of 150 tokens of a group stays at its place (a random permutation has one fixed point on average), and a
     # response gets about a third of its tokens from itself
     assert int((in_group == before).sum()) < 12
     assert 0.2 < float((rows == torch.arange(6).unsqueeze(1)).double().mean()) < 0.5
@@ -163,13 +163,13 @@ def test_inverting_reverses_grpos_advantage() -> None:
 
 
 def test_what_each_control_changes() -> None:
-    own = experiments.experiment().override({"dynamic_sampling": True, "weight_decay": 0.1}, Origin.USER, "a test")
+    declared = experiments.experiment().override({"dynamic_sampling": True, "weight_decay": 0.1}, Origin.USER, "a test")
     values = {
-        name: {k: v.value for k, v in controlled(own, name).settings().items()}
+        name: {k: v.value for k, v in controlled(declared, name).settings().items()}
         for name in CONTROLS
         if "shuf" not in name
     }
-    before = {key: sourced.value for key, sourced in own.settings().items()}
+    before = {key: sourced.value for key, sourced in declared.settings().items()}
     changed = {
         name: {key: value for key, value in now.items() if before.get(key) != value} for name, now in values.items()
     }
@@ -195,7 +195,7 @@ def test_what_each_control_changes() -> None:
         "false_positives": {"dynamic_sampling": False, "false_positives.share": 0.15, "false_positives.worth": 1.0},
         "no_update": {"weight_decay": 0.0, "max_steps": 1},
     }
-    signed = own.override(
+    signed = declared.override(
         {"rewards": ["signed_accuracy", "boxed_format"], "reward_weights": [1.0, 0.5]}, Origin.USER, "a test"
     )
     assert reward_range(signed) == (-1.0, 1.5)

@@ -24,9 +24,9 @@ from tests.hosts import UNKNOWN, WITH_BFLOAT16, WITHOUT_BFLOAT16
     ],
 )
 def test_instruction_sets_are_read_from_cpuinfo(cpuinfo: str, features: set[str] | None, bfloat16: bool) -> None:
-    found = features_in(cpuinfo)
-    assert found == features
-    assert Host(1, 1e9, found).bfloat16 is bfloat16
+    features_read = features_in(cpuinfo)
+    assert features_read == features
+    assert Host(1, 1e9, features_read).bfloat16 is bfloat16
 
 
 def test_this_host_is_the_systems_until_another_is_given() -> None:

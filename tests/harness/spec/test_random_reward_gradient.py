@@ -53,7 +53,7 @@ def test_the_mean_gradient_over_all_coins_is_zero_whatever_the_lengths(aggregati
     of_coins = gradients(logits, tokens, None, aggregation, std)
     assert of_coins.mean(0).abs().max() < 1e-15
     sizes = of_coins.flatten(1).norm(dim=1)
-    assert (sizes > 1e-2).sum() == 14  # of 16: all heads and all tails have no advantage
+    assert (sizes > 1e-2).sum() == 14  # two of 16 are missing: all heads and all tails have no advantage
     assert sizes[0] == sizes[-1] == 0
 
 

@@ -84,7 +84,7 @@ def declared() -> list[Training]:
     return [arm.train for arm in arms if arm.train is not None]
 
 
-OUTSIDE = {  # of an equation's range; the test above would not see an annotation that lost its range
+OUTSIDE = {  # values outside an equation's range. The test above would not see an annotation that lost its range.
     "grpo.epsilon": -1,
     "gae.lam": 1.5,
     "overlong.penalty": -1,
@@ -117,10 +117,10 @@ OUTSIDE = {  # of an equation's range; the test above would not see an annotatio
 @pytest.mark.parametrize(("name", "value"), OUTSIDE.items())
 def test_the_ranges_are_those_of_the_papers_and_of_mathematics(name: str, value: Any) -> None:
     owner, _, key = name.partition(".")
-    found = next(use for train in declared() for use in equations(train) if use.name == owner)
-    values = {k: sourced.value for k, sourced in found.values.items()}
+    owner_use = next(use for train in declared() for use in equations(train) if use.name == owner)
+    values = {k: sourced.value for k, sourced in owner_use.values.items()}
     with pytest.raises(ValueError, match=f"^{key}: expected"):
-        found.function(None, **{**values, key: value})
+        owner_use.function(None, **{**values, key: value})
 
 
 def equations(train: Training) -> tuple[Use, ...]:

@@ -88,8 +88,10 @@ def test_only_a_wrong_answer_is_paid() -> None:
 
 def test_what_a_correct_answer_earns_more() -> None:
     def worth(names: list[str], weights: list[float], control: str) -> Any:
-        own = experiments.experiment().override({"rewards": names, "reward_weights": weights}, Origin.USER, "a test")
-        (equation,) = controlled(own, control).method.rewards
+        declared = experiments.experiment().override(
+            {"rewards": names, "reward_weights": weights}, Origin.USER, "a test"
+        )
+        (equation,) = controlled(declared, control).method.rewards
         return equation.values["worth"].value
 
     # signed accuracy is -1 or 1: 1.5 times 2
@@ -103,8 +105,8 @@ def test_what_a_correct_answer_earns_more() -> None:
 def test_dynamic_sampling_and_equations_that_count_outcomes() -> None:
     """The filter would see the true verdict; a method that counts correct responses counts those of the control."""
     for control in ("noisy_reward", "false_positives"):
-        own = experiments.experiment().override({"dynamic_sampling": True}, Origin.USER, "a test")
-        assert not controlled(own, control).dynamic_sampling.value
+        declared = experiments.experiment().override({"dynamic_sampling": True}, Origin.USER, "a test")
+        assert not controlled(declared, control).dynamic_sampling.value
         (job,) = resolve("baselines", arms=[f"nsr+{control}"], seeds=[0])
         assert job.title.endswith(f"({control.replace('_', ' ')})")
 

@@ -16,7 +16,7 @@ from tests.harness.cases import CASES
 
 # consecutive responses form a micro-batch; tokens are drawn, or ranked where they tie, in their order
 ORDERED = ("egsw-micro-batch", "clip_cov", "clip_cov-released", "kl_cov", "entropy_advantage on dapo with clip_cov")
-DRAWN = "random_reward"  # of `rlvr new` for a method without a signal: a coin for each response, in their order
+DRAWN = "random_reward"  # `rlvr new` makes it for a method without a signal: a coin for each response, in their order
 
 
 def _methods() -> dict[str, Method]:
@@ -45,13 +45,13 @@ def test_order_padding_and_masked_values_change_nothing(name: str, batch: TokenB
     batch = replace(batch, **{signal: getattr(batch, signal).requires_grad_() for signal in SIGNALS})
     order = torch.arange(len(batch.rewards)).flip(0).roll(1)
     whole, wider, moved = (method.apply(b) for b in (batch, padded(batch, 2), permuted(batch, order)))
-    for of in fields(MethodOutput):
-        want = getattr(whole, of.name)
+    for output in fields(MethodOutput):
+        want = getattr(whole, output.name)
         if want is not None:
             assert want.isfinite().all() and not want.requires_grad  # masked positions of the signals are NaN
-            torch.testing.assert_close(getattr(wider, of.name)[:, :-2], want)
+            torch.testing.assert_close(getattr(wider, output.name)[:, :-2], want)
             if name not in ORDERED and DRAWN not in {equation.name for equation in method.uses()}:
-                torch.testing.assert_close(getattr(moved, of.name), want[order])
+                torch.testing.assert_close(getattr(moved, output.name), want[order])
 
 
 @pytest.mark.parametrize("name", METHODS)

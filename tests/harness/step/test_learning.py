@@ -34,7 +34,7 @@ def test_the_first_step_is_the_last_run_of_steps_at_the_limit(values: list[float
 
 
 @pytest.mark.parametrize(
-    ("equal", "cut", "said"),
+    ("equal", "cut", "sentences"),
     [
         (0.94, 0.29, []),
         (0.95, 0.0, ["95 % of the groups:"]),
@@ -43,22 +43,22 @@ def test_the_first_step_is_the_last_run_of_steps_at_the_limit(values: list[float
         (None, 0.5, ["50 % of the responses were truncated in training, at least 30 % from step 1 on"]),
     ],
 )
-def test_warnings_begin_at_their_limits(equal: float | None, cut: float, said: list[str]) -> None:
+def test_warnings_begin_at_their_limits(equal: float | None, cut: float, sentences: list[str]) -> None:
     curve = {TRUNCATED: points(cut, cut)} | ({} if equal is None else {EQUAL: points(equal, equal)})
     lines = warnings([curve])
-    assert len(lines) == len(said) and all(text in line for text, line in zip(said, lines, strict=True))
+    assert len(lines) == len(sentences) and all(text in line for text, line in zip(sentences, lines, strict=True))
 
 
-@pytest.mark.parametrize(("first", "second", "said"), [(0.0, 0.39, None), (0.1, 0.3, "20 %"), (0.2, 0.3, "25 %")])
-def test_a_share_of_different_boxes_is_said_from_its_limit_on(first: float, second: float, said: str | None) -> None:
+@pytest.mark.parametrize(("first", "second", "share"), [(0.0, 0.39, None), (0.1, 0.3, "20 %"), (0.2, 0.3, "25 %")])
+def test_a_share_of_different_boxes_is_said_from_its_limit_on(first: float, second: float, share: str | None) -> None:
     lines = warnings([{UNEQUAL_BOXES: points(first, second)}])
     since_step = 1 if first >= 0.2 else 2
-    begins = f"{said} of the responses boxed different texts in training, at least 20 % from step {since_step} on: "
-    assert not lines if said is None else len(lines) == 1 and lines[0].startswith(begins)
+    begins = f"{share} of the responses boxed different texts in training, at least 20 % from step {since_step} on: "
+    assert not lines if share is None else len(lines) == 1 and lines[0].startswith(begins)
 
 
 @pytest.mark.parametrize(
-    ("shares", "said"),
+    ("shares", "sentence"),
     [
         ((0.2, 0.38), None),
         ((0.2, 0.4), "30 % of the responses had no reward (None or NaN): nothing"),
@@ -66,10 +66,10 @@ def test_a_share_of_different_boxes_is_said_from_its_limit_on(first: float, seco
         ((1.0, 1.0), "100 % of the responses had no reward (None or NaN), all from step 1 on: nothing"),
     ],
 )
-def test_a_reward_of_none_is_said(shares: tuple[float, ...], said: str | None) -> None:
+def test_a_reward_of_none_is_said(shares: tuple[float, ...], sentence: str | None) -> None:
     """Such a step has no groups of equal rewards: none was scored."""
     lines = warnings([{UNSCORED: points(*shares)}])
-    assert not lines if said is None else len(lines) == 1 and lines[0].startswith(said)
+    assert not lines if sentence is None else len(lines) == 1 and lines[0].startswith(sentence)
 
 
 def test_without_a_training_there_is_nothing_to_say() -> None:

@@ -16,7 +16,7 @@ from tests.batches import token_batches
 CLIP = {"clip_low": 0.2, "clip_high": 0.28}
 
 
-def one(value: float) -> torch.Tensor:
+def scalar(value: float) -> torch.Tensor:
     return torch.tensor([[value]], dtype=torch.float64)
 
 
@@ -32,7 +32,7 @@ def one(value: float) -> torch.Tensor:
     ],
 )
 def test_clipping_by_hand(ratio: float, advantage: float, dual_clip: float | None, want: float) -> None:
-    got = clipped_objective(one(math.log(ratio)), one(0.0), one(advantage), **CLIP, dual_clip=dual_clip)
+    got = clipped_objective(scalar(math.log(ratio)), scalar(0.0), scalar(advantage), **CLIP, dual_clip=dual_clip)
     assert got.item() == pytest.approx(want)
 
 
@@ -48,8 +48,8 @@ def test_a_ratio_at_a_bound_is_not_clipped() -> None:
 
 def test_k3_by_hand() -> None:
     # ref three times likelier: d = log 3 -> 3 - log 3 - 1; equal: 0
-    assert k3(one(0.0), one(math.log(3))).item() == pytest.approx(2 - math.log(3))
-    assert k3(one(-1.0), one(-1.0)).item() == 0
+    assert k3(scalar(0.0), scalar(math.log(3))).item() == pytest.approx(2 - math.log(3))
+    assert k3(scalar(-1.0), scalar(-1.0)).item() == 0
 
 
 def test_coefficients_by_hand() -> None:
@@ -124,13 +124,13 @@ def test_a_padded_position_may_hold_infinity() -> None:
 
 def test_kl_without_a_reference_is_refused() -> None:
     with pytest.raises(ValueError, match=r"kl_beta=0\.1 needs ref_logp"):
-        policy_loss(one(0), one(0), one(0), one(1), kl_beta=0.1, **CLIP)
+        policy_loss(scalar(0), scalar(0), scalar(0), scalar(1), kl_beta=0.1, **CLIP)
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
 @pytest.mark.parametrize("name", ["logp", "old_logp", "ref_logp", "advantages", "entropies", "gates", "penalties"])
-@pytest.mark.parametrize("own", [False, True], ids=["clipped", "an objective"])
-def test_what_stands_at_a_position_of_weight_0_never_matters(name: str, value: float, own: bool) -> None:
+@pytest.mark.parametrize("with_objective", [False, True], ids=["clipped", "an objective"])
+def test_what_stands_at_a_position_of_weight_0_never_matters(name: str, value: float, with_objective: bool) -> None:
     """Neither in the loss nor in the gradient, as padded log-probabilities may be anything."""
     mask = torch.tensor([[True, True, False], [True, False, False]])
     generator = torch.Generator().manual_seed(0)
@@ -148,7 +148,7 @@ def test_what_stands_at_a_position_of_weight_0_never_matters(name: str, value: f
             mask=mask,
             kl_beta=0.1,
             entropy_coefficient=0.2,
-            objective=(lambda logp, old, advantages, _: (logp - old).exp() * advantages) if own else None,
+            objective=(lambda logp, old, advantages, _: (logp - old).exp() * advantages) if with_objective else None,
             **given,
         )
         loss.backward()
@@ -156,4 +156,4 @@ def test_what_stands_at_a_position_of_weight_0_never_matters(name: str, value: f
 
     (loss, gradients), (expected, of_zeros) = loss_and_gradients(value), loss_and_gradients(0.0)
     assert loss == expected
-    assert all(torch.equal(one, other) for one, other in zip(gradients, of_zeros, strict=True))
+    assert all(torch.equal(gradient, other) for gradient, other in zip(gradients, of_zeros, strict=True))

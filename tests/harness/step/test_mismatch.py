@@ -33,8 +33,10 @@ def sampled(temperature: float, top_p: float, stale: float, dtype: torch.dtype) 
     generator = torch.Generator().manual_seed(0)
     logits = torch.randn(20_000, 50, generator=generator, dtype=torch.float64) * 2
     trainer = logits.log_softmax(-1)
-    theirs = (logits + stale * torch.randn(logits.shape, generator=generator, dtype=torch.float64)).to(dtype).double()
-    q = (theirs / temperature).to(dtype).double().softmax(-1)
+    sampler_logits = (
+        (logits + stale * torch.randn(logits.shape, generator=generator, dtype=torch.float64)).to(dtype).double()
+    )
+    q = (sampler_logits / temperature).to(dtype).double().softmax(-1)
     if top_p < 1:
         ordered, index = q.sort(descending=True)
         dropped = ordered.cumsum(-1) - ordered >= top_p
@@ -68,8 +70,8 @@ def test_a_flagged_step_is_warned_of_once_and_is_in_the_record(
     stale = sampled(1.0, 1.0, 0.5, torch.float64)
     for step, metrics in enumerate((sampled(1.0, 1.0, 0.0, torch.float64), stale, stale), 1):
         report(step, 3, metrics)
-    said = capsys.readouterr().err
-    assert said.count("warning") == 1 and f"warning: step 2: {FLAGS['other_policy']}" in said
+    message = capsys.readouterr().err
+    assert message.count("warning") == 1 and f"warning: step 2: {FLAGS['other_policy']}" in message
     kept = mismatch_summary(Run(tmp_path).curve)
     assert kept["other_policy"]["steps"] == 2
     assert list(kept) == ["other_policy"] and kept["other_policy"]["first_step"] == 2

@@ -31,7 +31,7 @@ def test_a_reward_that_keeps_the_contract(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         (GOOD.format(body="2.0"), "expected a number in its range [0, 1], got 2.0"),
         (GOOD.format(body="float('nan')"), "expected a finite number or None, got nan"),
@@ -47,11 +47,11 @@ def test_a_reward_that_keeps_the_contract(tmp_path: Path) -> None:
         ("import no_such_package\n", "fails when it is imported (ModuleNotFoundError"),
     ],
 )
-def test_what_breaks_the_contract_is_named(text: str, said: str, tmp_path: Path) -> None:
+def test_what_breaks_the_contract_is_named(text: str, message: str, tmp_path: Path) -> None:
     name = written(tmp_path, text)
     with pytest.raises(ValueError) as raised:
         own_rewards.check(name)
-    assert said in str(raised.value) and str(raised.value).startswith(f"rewards={name}")
+    assert message in str(raised.value) and str(raised.value).startswith(f"rewards={name}")
 
 
 @pytest.mark.parametrize("name", ["no_such_module_of_mine:reward", "nowhere/mine.py:reward"])
@@ -130,12 +130,12 @@ def test_a_reward_that_never_returns_leaves_its_response_unscored(
     called = own_rewards.value
     if thread:
         with ThreadPoolExecutor(1) as pool:
-            found = [pool.submit(called, name, text, "7").result() for text in ("a.", HARD, "b.")]
+            rewards = [pool.submit(called, name, text, "7").result() for text in ("a.", HARD, "b.")]
     else:
-        found = [called(name, text, "7") for text in ("a.", HARD, "b.")]
-    assert found == [1.0, None, 1.0]
-    said = capsys.readouterr().err
-    assert said == f"    warning: rewards={name}: no result after 0.2 s for the response {HARD!r}: unscored\n"
+        rewards = [called(name, text, "7") for text in ("a.", HARD, "b.")]
+    assert rewards == [1.0, None, 1.0]
+    message = capsys.readouterr().err
+    assert message == f"    warning: rewards={name}: no result after 0.2 s for the response {HARD!r}: unscored\n"
 
 
 def test_a_reward_that_never_returns_is_refused_before_the_start(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_both_trainers_give_the_declared_rewards(unscored: str) -> None:
 
 
 def test_different_boxes_are_counted_and_logged():
-    # of four responses one boxes two texts; spaces are no difference
+    # one of four responses boxes two texts. Spaces are no difference.
     responses = [r"\boxed{5}", r"\boxed{5} so \boxed{ 5 }", r"\boxed{6}, no, \boxed{5}", "nothing"]
     assert unequal_boxes(responses) == 0.25
     settings = {"policy": "boxed_last", "unscored": "skip", "reasoning": "after"}

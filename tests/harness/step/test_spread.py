@@ -45,9 +45,9 @@ def test_by_hand() -> None:
     # all alike, and all on one of four
     equal = torch.ones(200).double()
     assert (gini(equal), effective_share(equal), top_share(equal)) == (0.0, 1.0, 0.01)
-    one = torch.tensor([0.0, 5.0, 0.0, 0.0])
-    assert (gini(one), effective_share(one), top_share(one)) == (0.75, 0.25, 1.0)
-    assert top_share(torch.ones(201)) == pytest.approx(3 / 201)  # of 201 tokens 1 % is 2.01
+    single = torch.tensor([0.0, 5.0, 0.0, 0.0])
+    assert (gini(single), effective_share(single), top_share(single)) == (0.75, 0.25, 1.0)
+    assert top_share(torch.ones(201)) == pytest.approx(3 / 201)  # 1 % of 201 tokens is 2.01
 
 
 @given(SIZES, st.floats(1e-3, 1e3))
@@ -83,8 +83,8 @@ NAMES = ("grpo", "egsw-step", "entropy_advantage", "forking_tokens", "ppl_advant
 def test_of_a_method_equals_loops_for_every_order_and_padding(name: str, batch: TokenBatch) -> None:
     method = CASES[name].method
 
-    def measure(of: TokenBatch) -> tuple[MethodOutput, torch.Tensor, torch.Tensor]:
-        return method.apply(of), method.advantage(with_rewards(method, of)), of.mask
+    def measure(batch_of_case: TokenBatch) -> tuple[MethodOutput, torch.Tensor, torch.Tensor]:
+        return method.apply(batch_of_case), method.advantage(with_rewards(method, batch_of_case)), batch_of_case.mask
 
     want = pytest.approx(slow_spread(*measure(batch)), rel=1e-6, abs=1e-9)
     got = spread_metrics(*measure(batch))

@@ -91,7 +91,7 @@ def test_unshaped_advantages_are_those_of_the_stack_without_shaping() -> None:
 
 def test_a_group_of_one_response_has_no_variance_to_lack() -> None:
     assert "train/zero_variance_groups" not in step_metrics(batch_of([1.0, 0.0], [0, 1], [2, 1]))
-    # of the group of two one is not scored: nothing to compare, so its advantage is 0
+    # one response in the group of two is not scored: nothing to compare, so its advantage is 0
     assert step_metrics(batch_of([1.0, 0.0, NAN], [0, 1, 1], [2, 1, 1]))["train/zero_variance_groups"] == 1.0
 
 
@@ -127,13 +127,13 @@ def slow_step_metrics(batch: TokenBatch, correct: list[float]) -> dict[str, floa
     }
     assert batch.entropies is not None
     for i, row in enumerate(batch.mask.tolist()):
-        own = {1.0: "_positive", 0.0: "_negative"}.get(correct[i])
-        if own:
-            values.setdefault("response_length" + own, []).append(sum(row))
+        sign = {1.0: "_positive", 0.0: "_negative"}.get(correct[i])
+        if sign:
+            values.setdefault("response_length" + sign, []).append(sum(row))
         for t, counts in enumerate(row):
-            for of in ("", own):
-                if counts and of is not None:
-                    values.setdefault("entropy" + of, []).append(float(batch.entropies[i, t]))
+            for suffix in ("", sign):
+                if counts and suffix is not None:
+                    values.setdefault("entropy" + suffix, []).append(float(batch.entropies[i, t]))
     return {f"train/{name}": sum(v) / len(v) for name, v in values.items() if v}
 
 

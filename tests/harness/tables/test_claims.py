@@ -88,7 +88,7 @@ EQUAL = replace(NO_WORSE, text="new is as good", direction="equal")
 @pytest.mark.parametrize(
     ("right", "higher", "lower", "no_worse", "equal"),
     [
-        # of 40 problems, 30 turned: the sign of the difference decides
+        # 30 of 40 problems turned: the sign of the difference decides
         (35, "holds", "does not hold", "holds", "does not hold"),
         (5, "not resolved", "not resolved", "not resolved", "not resolved"),  # 10 of 40 problems changed: too unsure
     ],
@@ -158,18 +158,22 @@ def evidence(*words: str) -> list[ClaimEvidence]:
 def test_each_most_and_their_outcomes() -> None:
     most = replace(HIGHER, over="most")
 
-    def of(claim: Claim, *words: str) -> str:
+    def outcome_for(claim: Claim, *words: str) -> str:
         return outcome_of(claim, evidence(*words))
 
-    assert of(HIGHER) == of(most) == "not measured"
-    assert of(HIGHER, "higher", "higher") == "holds"
-    assert of(HIGHER, "higher", "not resolved") == of(HIGHER, "not known") == "not resolved"
-    assert of(HIGHER, "higher", "lower") == of(HIGHER, "not resolved", "lower") == "does not hold"
-    assert of(HIGHER, "higher", "equal") == "does not hold"
+    assert outcome_for(HIGHER) == outcome_for(most) == "not measured"
+    assert outcome_for(HIGHER, "higher", "higher") == "holds"
+    assert outcome_for(HIGHER, "higher", "not resolved") == outcome_for(HIGHER, "not known") == "not resolved"
+    assert outcome_for(HIGHER, "higher", "lower") == outcome_for(HIGHER, "not resolved", "lower") == "does not hold"
+    assert outcome_for(HIGHER, "higher", "equal") == "does not hold"
     # most: more than half for it; half or more against it
-    assert of(most, "higher", "higher", "lower") == "holds"
-    assert of(most, "higher", "not resolved", "lower") == of(most, "higher", "not resolved") == "not resolved"
-    assert of(most, "higher", "lower") == "does not hold"
+    assert outcome_for(most, "higher", "higher", "lower") == "holds"
+    assert (
+        outcome_for(most, "higher", "not resolved", "lower")
+        == outcome_for(most, "higher", "not resolved")
+        == "not resolved"
+    )
+    assert outcome_for(most, "higher", "lower") == "does not hold"
 
 
 def test_an_average_claim_is_one_comparison_over_the_benchmarks() -> None:
@@ -177,9 +181,9 @@ def test_an_average_claim_is_one_comparison_over_the_benchmarks() -> None:
     names = ("b", "c")
     arms = [measured("old", 5, benchmarks=names), measured("new", 15, benchmarks=names)]
     (checked,) = check_claims(paper(average), arms, "tiny")
-    (one,) = checked.evidence
-    assert (one.line.benchmark, one.line.difference) == ("average", pytest.approx(10 / 40))
-    assert (one.line.a, one.line.b) == (pytest.approx(15 / 40), pytest.approx(5 / 40))
+    (entry,) = checked.evidence
+    assert (entry.line.benchmark, entry.line.difference) == ("average", pytest.approx(10 / 40))
+    assert (entry.line.a, entry.line.b) == (pytest.approx(15 / 40), pytest.approx(5 / 40))
 
 
 def test_a_claim_across_base_models() -> None:
@@ -188,14 +192,16 @@ def test_a_claim_across_base_models() -> None:
     arms = [measured("old", 5, model="large", scale="paper"), measured("new", 35, scale="paper")]
     (checked,) = check_claims(paper(across), arms, "paper")
     assert checked.outcome == "holds" and checked.evidence[0].model == "small"
-    diverged = {3: {"step": 7, "quantity": "loss", "value": "nan"}}  # of either side, of one arm on two base models too
+    diverged = {
+        3: {"step": 7, "quantity": "loss", "value": "nan"}
+    }  # on either side, with one arm on two base models too
     one_arm = replace(across, than="new")
     for side in (0, 1):
-        said = [{}, {}]
-        said[side] = {"diverged": diverged}
+        marks = [{}, {}]
+        marks[side] = {"diverged": diverged}
         pair = [
-            measured("new", 35, scale="paper", **said[0]),
-            measured("new", 5, model="large", scale="paper", **said[1]),
+            measured("new", 35, scale="paper", **marks[0]),
+            measured("new", 5, model="large", scale="paper", **marks[1]),
         ]
         (checked,) = check_claims(paper(one_arm), pair, "paper")
         assert checked.outcome == "not resolved" and checked.missing[0].startswith(f"new on {('small', 'large')[side]}")
@@ -249,7 +255,7 @@ def test_two_curves_of_one_arm_and_the_gap_between_them() -> None:
     first, second = check_claims(paper(above, closes), [arm], "tiny")
     # paired by seed: 1.6 less (5 + 4 * 1.1) / 9 and 0, 1, 2 hundredths
     assert (first.outcome, first.evidence[0].line.difference) == ("holds", pytest.approx(1.6 - 9.4 / 9 - 0.01))
-    # of the nine steps that both have: gaps (1 + 4 * 0.1) / 5 in steps 5 to 9, 1 before, less a hundredth of the seed
+    # both have nine steps: gaps (1 + 4 * 0.1) / 5 in steps 5 to 9, 1 before, less a hundredth of the seed
     assert second.evidence[0].line.difference == pytest.approx(0.28 - 1)
     assert first.evidence[0].line.name.startswith("high against low, mean over")
     with pytest.raises(ValueError, match="compares 'new' with itself"):

@@ -21,9 +21,9 @@ def test_committed_tables_come_from_the_committed_runs(archive: Path) -> None:
     made = list(csv.DictReader(report(paper, runs(archive)).csv().splitlines()))
     committed = list(csv.DictReader((RESULTS / paper / "tables.csv").read_text().splitlines()))
     assert len(made) == len(committed) > 20
-    for ours, theirs in zip(made, committed, strict=True):
-        for name, text in theirs.items():
+    for made_row, committed_row in zip(made, committed, strict=True):
+        for name, text in committed_row.items():
             try:
-                assert float(ours[name]) == pytest.approx(float(text), rel=1e-9), (name, theirs)
+                assert float(made_row[name]) == pytest.approx(float(text), rel=1e-9), (name, committed_row)
             except ValueError:
-                assert ours[name] == text, (name, theirs)
+                assert made_row[name] == text, (name, committed_row)

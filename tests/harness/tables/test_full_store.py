@@ -77,13 +77,13 @@ def test_an_average_is_the_mean_of_the_cells_beside_it(paper: str, cells: int) -
     averages = [(cell, row) for cell, row in zip(every, rows, strict=True) if cell.benchmark == AVERAGE]
     assert len(averages) == cells
     for cell, row in averages:
-        others = [
+        cells_beside = [
             r["measured"]
             for c, r in zip(every, rows, strict=True)
             if (c.table, c.model, c.arm) == (cell.table, cell.model, cell.arm)
             and (c.benchmark, c.metric) in averaged(cell, every)
         ]
-        assert len(others) >= 3 and row["measured"] == pytest.approx(fmean(others))
+        assert len(cells_beside) >= 3 and row["measured"] == pytest.approx(fmean(cells_beside))
         assert row["low"] <= row["measured"] <= row["high"]
 
 

@@ -43,8 +43,8 @@ def test_a_control_that_gains_more_or_as_much() -> None:
     assert more[5] == "–"  # no base model was measured
     (same,) = control_grid("m", [measured("new", 20), measured("new+inverted_reward", 20, shift=2)]).rows  # type: ignore[union-attr]
     assert same[-1] == "not resolved from inverted reward"
-    (one,) = control_grid("m", [measured("new", 35, seeds=1), measured("new+format_only", 5, seeds=1)]).rows  # type: ignore[union-attr]
-    assert one[-1].endswith("points, of these checkpoints")  # one seed a side says nothing about methods
+    (row,) = control_grid("m", [measured("new", 35, seeds=1), measured("new+format_only", 5, seeds=1)]).rows  # type: ignore[union-attr]
+    assert row[-1].endswith("points, of these checkpoints")  # one seed a side says nothing about methods
 
 
 def test_only_what_differs_in_the_control_alone_is_compared() -> None:

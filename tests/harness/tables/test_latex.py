@@ -26,9 +26,9 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "grpo": {"math500": (250, 252, 254), "aime24": (6, 7, 8)},
         "egsw": {"math500": (440, 442, 444), "aime24": (7, 8, 9)},
     }
-    for arm, of in correct.items():
+    for arm, counts_by_benchmark in correct.items():
         for seed in range(3):
-            right = {name: counts[seed] for name, counts in of.items()}
+            right = {name: counts[seed] for name, counts in counts_by_benchmark.items()}
             finished(tmp_path, right, problems=PROBLEMS, arm=arm, seed=seed, scale="paper", settings=SETTINGS)
     return tmp_path
 
@@ -47,8 +47,8 @@ def test_the_best_is_bold_only_where_its_difference_is_resolved(store: Path) -> 
 
 def test_a_checkpoint_is_never_bold(store: Path) -> None:
     """One seed a side says nothing about the methods."""
-    one = [run for run in runs() if run.seed == 0]
-    assert r"\textbf" not in latex_tables(catalogue.load("egsw"), gather("egsw", one))
+    single_seed = [run for run in runs() if run.seed == 0]
+    assert r"\textbf" not in latex_tables(catalogue.load("egsw"), gather("egsw", single_seed))
 
 
 def test_the_command_writes_what_latex_compiles(store: Path, tmp_path: Path) -> None:

@@ -190,7 +190,7 @@ def test_of_two_versions_of_an_arm_that_of_the_declaration_as_it_stands_is_shown
     changed = {"equation grpo": "0" * 64}
     finished(tmp_path, {"b": 8}, digest="ffffffff", own_files=changed)  # the later one, of equal times
     (measured,) = gather("egsw", runs())
-    assert (measured.digest, measured.others) == (f"{now.digest}-00aabb", 1)
+    assert (measured.digest, measured.left_out) == (f"{now.digest}-00aabb", 1)
     assert measured.scores["b"]["avg_at_1"].value == 0.5
     assert "tiny/grpo: one run is left out, because values or code" in report("egsw", runs()).markdown()
     twice = {**SETTINGS, "protocol.n": {**SETTINGS["protocol.n"], "value": 2}}
@@ -199,7 +199,7 @@ def test_of_two_versions_of_an_arm_that_of_the_declaration_as_it_stands_is_shown
     finished(tmp_path, {"b": 8}, digest="eeeeeeee", overrides={"no.such": 1}, own_files=changed)
     finished(tmp_path, {"b": 2}, digest="dddddddd", overrides={"no.such": 1})
     (_, other) = sorted(gather("egsw", runs()), key=lambda m: m.overrides)
-    assert (other.digest, other.others) == (
+    assert (other.digest, other.left_out) == (
         "eeeeeeee-00aabb",
         1,
     )  # a value that the declaration has no longer: the newest
@@ -216,7 +216,7 @@ def test_seeds_of_before_a_value_was_added_are_of_the_same_arm(tmp_path: Path, m
     finished(tmp_path, {"b": 8}, seed=0, digest=now.digest, settings=values)
     finished(tmp_path, {"b": 8}, seed=1, digest=now.digest, settings=values, by="Ada, Uni X")
     (measured,) = gather("egsw", runs())
-    assert (measured.seeds, measured.others, measured.twice) == ((0, 1, 2, 3), 0, (1,))
+    assert (measured.seeds, measured.left_out, measured.twice) == ((0, 1, 2, 3), 0, (1,))
     assert other_versions([measured]) == ["tiny/grpo: several runs of seed 1 exist. The newest counts."]
     assert [run.by for run in measured.runs.values()] == ["", "Ada, Uni X", "", ""]
     (line,) = contributions([measured])
@@ -225,7 +225,7 @@ def test_seeds_of_before_a_value_was_added_are_of_the_same_arm(tmp_path: Path, m
     other = {**values, "unscored": {**SETTINGS["alpha"], "value": "incorrect"}}
     finished(tmp_path, {"b": 8}, seed=4, digest="1fffffff", settings=other)
     (measured,) = gather("egsw", runs())
-    assert (measured.seeds, measured.others) == ((0, 1, 2, 3), 1)
+    assert (measured.seeds, measured.left_out) == ((0, 1, 2, 3), 1)
 
 
 def test_an_equation_that_has_changed_since_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,12 +245,14 @@ def test_arms_of_different_own_code_are_not_compared(tmp_path: Path, monkeypatch
     finished(tmp_path)
     (measured,) = gather("egsw", runs())
 
-    def own(equation: str, data: str) -> Measured:
+    def with_code(equation: str, data: str) -> Measured:
         files = {"equation mine": equation, "dataset d": data}
         return replace(measured, runs={0: SimpleNamespace(settings={}, record={"own_files": files})})  # type: ignore[dict-item]
 
-    assert comparable(own("1", "1"), own("1", "2")) and not comparable(own("1", "1"), own("2", "1"))
-    assert comparable(own("1", "1"), measured)  # which has no equation of that name
+    assert comparable(with_code("1", "1"), with_code("1", "2")) and not comparable(
+        with_code("1", "1"), with_code("2", "1")
+    )
+    assert comparable(with_code("1", "1"), measured)  # which has no equation of that name
 
 
 @pytest.mark.parametrize("paper", ["erpo", "forking_tokens", "entropy_advantage", "trial_and_error", "egsw"])

@@ -107,9 +107,9 @@ def test_measured_where_the_outcome_is_known(random_model: Path, tmp_path: Path)
 
 
 def test_the_figure_of_perturbation_shows_the_accuracy_lost() -> None:
-    one = plot_perturbation({"base": FRAME, LONG: FRAME}, ["base", LONG])
+    plot = plot_perturbation({"base": FRAME, LONG: FRAME}, ["base", LONG])
     # differences by problem 1, 0, 3/2: mean 5/6
     result = compare_groups(FRAME, "top", "bottom")
     assert result.difference == pytest.approx(5 / 6) and result.p_value is not None and 0.05 < result.p_value < 0.5
-    assert "+83.3 points" in one.caption and f"p = {result.p_value:.3f}" in one.caption
-    check_renders(one)
+    assert "+83.3 points" in plot.caption and f"p = {result.p_value:.3f}" in plot.caption
+    check_renders(plot)

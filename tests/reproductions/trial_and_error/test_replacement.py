@@ -52,10 +52,10 @@ def test_measured_where_the_outcome_is_known(random_model: Path, tmp_path: Path)
 
 
 def test_the_figure_of_replacement_shows_the_accuracy_lost() -> None:
-    one = plot_replacement({"base": FRAME}, ["base"])
+    plot = plot_replacement({"base": FRAME}, ["base"])
     # top: (1 + 1/2 + 1) / 3 of accuracy 1; bottom: (0 + 1/2 - 1/2) / 3
-    assert one.numbers["mean"].tolist() == pytest.approx([250 / 3, 0])
-    check_renders(one)
+    assert plot.numbers["mean"].tolist() == pytest.approx([250 / 3, 0])
+    check_renders(plot)
     two = plot_replacement({"base": FRAME, LONG: UNKNOWN}, ["base", LONG], by="position")
     assert "4 interventions" in two.caption and "nan" not in two.caption  # excluded, and counted
     check_renders(two)

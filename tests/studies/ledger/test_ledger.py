@@ -61,10 +61,10 @@ def test_commits_are_fetched_into_an_empty_cache(tmp_path: Path, monkeypatch: py
 
 def test_a_commit_or_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     folder = tmp_path / "owner+name" / "repo"
-    found = commit(folder, {"a.csv": "step,acc\n1,0.5\n"})
+    commit_hash = commit(folder, {"a.csv": "step,acc\n1,0.5\n"})
     with pytest.raises(RuntimeError, match="rev-parse"):
         Repository("owner/name", "0" * 40, "MIT").fetched(tmp_path)
-    repository = Repository("owner/name", found, "MIT")
+    repository = Repository("owner/name", commit_hash, "MIT")
     with pytest.raises(ValueError, match=r"b\\.csv"):
         Series(repository, "r", "b", r"b\.csv", curve="acc").evidence(repository.fetched(tmp_path))
 
@@ -90,7 +90,7 @@ def test_verdicts_of_seeds_are_told_apart_by_the_path(tmp_path: Path) -> None:
         ([{"i": 1, "r": [{"ok": 1}]}], {"problem": "i", "each": "r", "correct": "ok"}, [("1", 1)]),
         (
             {"k": 3, "q": [{"i": 1, "n": 2}]},
-            {"rows": "q", "problem": "i", "correct": "n", "of": "k"},
+            {"rows": "q", "problem": "i", "correct": "n", "total": "k"},
             [("1", 1), ("1", 1), ("1", 0)],
         ),
         ({"a": [0.5, 1.0], "b": [0.0]}, {"history": 2}, [("a", 1), ("a", 0), ("b", 0), ("b", 0)]),
@@ -105,8 +105,8 @@ def test_where_verdicts_stand(document: object, where: dict[str, str], expected:
 
 def test_a_score_of_json_files_and_a_curve_without_the_printed_score(tmp_path: Path) -> None:
     scores = {f"a_{step}_{task}.json": json.dumps({"r": {task: step / 10}}) for step in (1, 2) for task in ("x|0", "y")}
-    found = commit(tmp_path / "owner+name" / "repo", {**scores, "sft.csv": "step,loss\n1,0.5\n"})
-    repository = Repository("owner/name", found, "MIT")
+    commit_hash = commit(tmp_path / "owner+name" / "repo", {**scores, "sft.csv": "step,loss\n1,0.5\n"})
+    repository = Repository("owner/name", commit_hash, "MIT")
     pattern = r"(?P<seed>a)_(?P<checkpoint>\d)_.*\.json"
     of_one = Series(repository, "r", "x", pattern, score=("r", "x|0"), problems=10)
     evidence = of_one.evidence(repository.fetched(tmp_path))
@@ -121,9 +121,9 @@ def test_a_score_of_json_files_and_a_curve_without_the_printed_score(tmp_path: P
 def test_the_answer_counts_wherever_it_stands() -> None:
     """In a tag it is read as a whole; `qwen` takes the last number of it, the 2. Without a tag the box counts."""
     rows = [("1/2", "<answer>1/2</answer>", None), ("5", "so \\boxed{5}", None), ("1/2", "none", None)]
-    tags, others = (Grader().grade_responses(rows, policy) for policy in ("answer_tag", "qwen"))
-    assert [grade.verdict for grade in others] == ["wrong", "correct", "no_answer"]
-    assert [grade.verdict for grade in anywhere(tags, others)] == ["correct", "correct", "no_answer"]
+    tags, whole_text = (Grader().grade_responses(rows, policy) for policy in ("answer_tag", "qwen"))
+    assert [grade.verdict for grade in whole_text] == ["wrong", "correct", "no_answer"]
+    assert [grade.verdict for grade in anywhere(tags, whole_text)] == ["correct", "correct", "no_answer"]
 
 
 def test_equal_seeds_are_not_called_different() -> None:
@@ -165,8 +165,8 @@ def test_the_tables_of_a_small_corpus(tmp_path: Path) -> None:
     scientific notation, labelled incorrect: +50.
     """
     files = {"f.jsonl": "".join(json.dumps(row) + "\n" for row in ROWS), "log.csv": CURVE}
-    found = commit(tmp_path / "owner+name" / "repo", files)
-    licensed, without = (Repository("owner/name", found, licence) for licence in ("MIT", UNLICENSED))
+    commit_hash = commit(tmp_path / "owner+name" / "repo", files)
+    licensed, without = (Repository("owner/name", commit_hash, licence) for licence in ("MIT", UNLICENSED))
     printed = (("40.0", "README"),)
     corpus = (
         Series(licensed, "graded", "minerva", r"f\.jsonl", responses={}, printed=printed),
@@ -209,8 +209,8 @@ def test_what_both_graders_reject_is_sampled_by_path_and_row_alone(tmp_path: Pat
     of what was read is right, 10 of 60 samples are: 33.3 and 16.7 points."""
     row = {"gt": "5", "code": ["6"], "score": [False]}
     lines = "".join(json.dumps({"idx": str(i), **row}) + "\n" for i in range(60))
-    found = commit(tmp_path / "owner+name" / "repo", {"f.jsonl": lines})
-    series = Series(Repository("owner/name", found, "MIT"), "r", "b", r"f\.jsonl", responses={})
+    commit_hash = commit(tmp_path / "owner+name" / "repo", {"f.jsonl": lines})
+    series = Series(Repository("owner/name", commit_hash, "MIT"), "r", "b", r"f\.jsonl", responses={})
     files = series.repository.fetched(tmp_path)
     columns = {"checkpoint": 0, "path": "f.jsonl", "answer": "6"}
     samples = pd.DataFrame(
@@ -229,5 +229,5 @@ def test_what_both_graders_reject_is_sampled_by_path_and_row_alone(tmp_path: Pat
     low, high = ((row[end] - 33.3) * 60 / 4000 for end in ("reading_low", "reading_high"))
     assert (binom.sf(1, 8, low), binom.cdf(2, 8, high)) == (pytest.approx(0.025), pytest.approx(0.025))
     assert {(row["gold"], row["answer"]) for row in first} == {("5", "6")}
-    hidden = Series(Repository("owner/name", found, UNLICENSED), "r", "b", r"f\.jsonl", responses={})
+    hidden = Series(Repository("owner/name", commit_hash, UNLICENSED), "r", "b", r"f\.jsonl", responses={})
     assert {(row["gold"], row["answer"]) for row in rejected_rows(hidden, files, samples)} == {("", "")}

@@ -30,21 +30,21 @@ CACHE = Path(os.environ.get("RLVR_HOME", Path.home() / ".rlvr")) / "ledger"
 def numbers_of_tables() -> list[float]:
     """Every number in the tables, also those in texts, and what the page derives from them."""
     tables = {path.stem: pd.read_csv(path) for path in TABLES.glob("*.csv")}
-    found = [v for t in tables.values() for column in t.select_dtypes("number") for v in t[column].dropna().unique()]
-    found += [float(text) for text in re.findall(r"\d+\.\d+", " ".join(tables["claims"]["why"].dropna()))]
-    found += [float(number) for number in re.findall(r"\d+\.\d+", " ".join(tables["base_rows"]["others"]))]
+    numbers = [v for t in tables.values() for column in t.select_dtypes("number") for v in t[column].dropna().unique()]
+    numbers += [float(text) for text in re.findall(r"\d+\.\d+", " ".join(tables["claims"]["why"].dropna()))]
+    numbers += [float(number) for number in re.findall(r"\d+\.\d+", " ".join(tables["base_rows"]["others"]))]
     grades, history, evaluations = tables["grades"], tables["history"], tables["evaluations"]
-    found += list((grades["ours"] - grades["labels"]).dropna())
+    numbers += list((grades["ours"] - grades["labels"]).dropna())
     rates = history["mean"] * (1 - history["mean"]) / 8
-    found += [rates.corr(history["sd"], method="spearman"), (history["sd"] / rates**0.5).median()]
-    found.append(history["sd_even"].corr(history["sd_odd"], method="spearman"))
+    numbers += [rates.corr(history["sd"], method="spearman"), (history["sd"] / rates**0.5).median()]
+    numbers.append(history["sd_even"].corr(history["sd_odd"], method="spearman"))
     of_s_grpo = evaluations[evaluations["repository"].str.endswith("S-GRPO")]
     four = of_s_grpo.groupby("checkpoint").filter(lambda g: len(g) == 4)
     means = four.groupby("checkpoint")[["percent", "ours"]].mean()
-    found += [
+    numbers += [
         value for column in means for value in (means[column].mean(), means[column].max(), means[column].iloc[-1])
     ]
-    return [*found, means["percent"].max() - means["percent"].iloc[-1]]
+    return [*numbers, means["percent"].max() - means["percent"].iloc[-1]]
 
 
 def test_the_counts_of_several_samples_give_the_last_score_and_pass_at_2() -> None:
@@ -101,8 +101,8 @@ def test_the_page_states_the_size_of_the_corpus() -> None:
 def test_untrained_models_beside_what_others_measured() -> None:
     rows, grades = (pd.read_csv(TABLES / f"{name}.csv") for name in ("base_rows", "grades"))
     pd.testing.assert_frame_equal(rows, base_rows().astype({"published": float}))
-    theirs = rows[rows["by"].str.endswith("sober-reasoning")]
-    gap = theirs["others"].str.partition(" ")[0].astype(float) - theirs["published"]
+    measured_elsewhere = rows[rows["by"].str.endswith("sober-reasoning")]
+    gap = measured_elsewhere["others"].str.partition(" ")[0].astype(float) - measured_elsewhere["published"]
     assert (
         f"{(gap > 0).sum()} of {len(gap)} printed scores are lower, five" in PAGE.read_text() and (gap > 10).sum() == 5
     )
@@ -140,8 +140,8 @@ def test_the_notebook_by_hand_gives_the_numbers_of_the_tables() -> None:
     for row in claims[claims["repository"] == "knoveleng/open-rs"].itertuples():
         assert f" {row.largest_of_equal:.2f} {row.chance:.2f}" in shown(notebook)
     pairs = series[series["benchmark"] == "GSM8K"].dropna(subset="seed_pairs_called_different")
-    called, of = pairs["seed_pairs_called_different"].sum(), pairs["seed_pairs"].sum()
-    assert f"called different {called:.0f} pairs {of}" in shown(notebook)
+    called, total = pairs["seed_pairs_called_different"].sum(), pairs["seed_pairs"].sum()
+    assert f"called different {called:.0f} pairs {total}" in shown(notebook)
     if not (CACHE / "knoveleng+open-rs").is_dir():
         pytest.skip("its outputs are those; not run again: the corpus is not fetched (nox -s ledger)")
     again = NotebookClient(copy.deepcopy(notebook), timeout=120).execute()

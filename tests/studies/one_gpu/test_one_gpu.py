@@ -59,24 +59,25 @@ def test_every_entry_resolves_to_one_run_of_the_fixed_budget(entry) -> None:  # 
     ],
 )
 def test_any_arm_stands_beside_grpo_and_a_placebo_that_resolves(paper: str, arm: str, rows: list[str]) -> None:
-    found = entered(paper, arm)
-    assert [entry.key for entry in found] == rows and [entry.than for entry in found] == ["", "grpo", "grpo"]
-    for entry in found:
+    entries = entered(paper, arm)
+    assert [entry.key for entry in entries] == rows and [entry.than for entry in entries] == ["", "grpo", "grpo"]
+    for entry in entries:
         assert len(resolve(entry.paper, arms=[entry.arm], scale="small", seeds=[0])) == 1
 
 
 def test_a_new_paper_s_own_placebo_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     egsw = catalogue.load("egsw")
-    own = replace(egsw, arms=(*egsw.arms, replace(egsw.arms[1], key="placebo")))
-    monkeypatch.setattr(catalogue, "load", lambda key: own)
+    paper_with_placebo = replace(egsw, arms=(*egsw.arms, replace(egsw.arms[1], key="placebo")))
+    monkeypatch.setattr(catalogue, "load", lambda key: paper_with_placebo)
     assert [entry.arm for entry in entered("egsw", "egsw")] == ["grpo", "egsw", "placebo"]
 
 
 @pytest.mark.parametrize(
-    ("paper", "arm", "said"), [("egws", "egsw", "egsw"), ("egsw", "egws", "egsw"), ("erpo", "sft", "not trained with")]
+    ("paper", "arm", "message"),
+    [("egws", "egsw", "egsw"), ("egsw", "egws", "egsw"), ("erpo", "sft", "not trained with")],
 )
-def test_an_arm_that_cannot_enter_is_named(paper: str, arm: str, said: str) -> None:
-    with pytest.raises(UsageError, match=said):
+def test_an_arm_that_cannot_enter_is_named(paper: str, arm: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         entered(paper, arm)
 
 
@@ -94,8 +95,8 @@ THEIRS = '{"question": "1 + 1?", "answer": "1 + 1 = <<1+1=2>>2\\n#### 2"}\n'
 OURS = '{"problem": "1 + 1?", "answer": "2"}\n'
 
 
-def pinned(theirs: str = THEIRS, ours: str = OURS) -> tuple[Pinned, ...]:
-    return (Pinned("train.jsonl", text_sha256(theirs), "gsm8k_train.jsonl", text_sha256(ours)),)
+def pinned(source: str = THEIRS, content: str = OURS) -> tuple[Pinned, ...]:
+    return (Pinned("train.jsonl", text_sha256(source), "gsm8k_train.jsonl", text_sha256(content)),)
 
 
 def test_data_comes_from_a_server_and_is_checked_by_hash(tmp_path: Path) -> None:
@@ -124,7 +125,7 @@ def test_data_from_a_folder_and_what_is_missing(tmp_path: Path) -> None:
         fetch(tmp_path, str(tmp_path / "nowhere"))
     (tmp_path / "train.jsonl").write_text(THEIRS)
     with pytest.raises(ValueError, match=r"gsm8k_train.jsonl as written: SHA-256"):
-        fetch(tmp_path / "here", str(tmp_path), pinned(ours="other"))
+        fetch(tmp_path / "here", str(tmp_path), pinned(content="other"))
     assert fetch(tmp_path / "here", str(tmp_path), pinned())[0].read_text() == OURS
 
 
@@ -132,21 +133,21 @@ def test_the_pinned_test_problems_are_the_benchmark_s(tmp_path: Path) -> None:
     """From another copy of GSM8K's test part, with the same problems and answers."""
     rows = [json.loads(line) for line in shared_file("data/benchmarks/gsm8k_test.jsonl").read_text().splitlines()]
     ours = "".join(json.dumps({k: row[k] for k in ("problem", "answer")}, ensure_ascii=False) + "\n" for row in rows)
-    assert len(rows) == 1319 and text_sha256(ours) == FILES[1].ours_sha256
+    assert len(rows) == 1319 and text_sha256(ours) == FILES[1].sha256
 
 
-def recipe(**other: Any) -> dict[str, Any]:
+def recipe(**overrides: Any) -> dict[str, Any]:
     """The settings of a run with the study's values."""
-    values = {**COMMON, **MEASURED, "max_steps": STUDY.rollouts, **other}
+    values = {**COMMON, **MEASURED, "max_steps": STUDY.rollouts, **overrides}
     return {k: {"value": v, "origin": "user", "note": "command line", "was": None} for k, v in values.items()}
 
 
 def test_the_page_lists_our_runs_and_those_of_others(tmp_path: Path) -> None:
     code = {"environment": {"commit": "0123456789abcdef"}, "scale": "small"}
-    own = {"own_files": {"equation mine": "ab" * 32, "dataset gsm8k_train.jsonl": "cd" * 32}}
+    own_files = {"own_files": {"equation mine": "ab" * 32, "dataset gsm8k_train.jsonl": "cd" * 32}}
     runs = [
         finished(tmp_path / "a", {"gsm8k": 5}, settings=recipe(), **code),
-        finished(tmp_path / "b", {"gsm8k": 7}, arm="mine", settings=recipe(), by="Jane | X", **code, **own),
+        finished(tmp_path / "b", {"gsm8k": 7}, arm="mine", settings=recipe(), by="Jane | X", **code, **own_files),
         finished(tmp_path / "c", {"gsm8k": 8}, arm="other", settings=recipe(learning_rate=1.0), **code),  # not listed
         finished(tmp_path / "d", {"gsm8k": 8}, arm="base", **code),  # not trained
     ]
@@ -170,8 +171,8 @@ def test_pieces_are_joined_by_their_hashes_in_any_order(tmp_path: Path) -> None:
     store = tmp_path / "store"
     pieces = sorted((tmp_path / "out").glob("piece-*"))
     assert receive(pieces[2], store) == "1 of 4 pieces are here; missing: [0, 1, 3]"
-    said = [receive(piece, store) for piece in (pieces[2], pieces[0], pieces[3], pieces[1])]
-    assert said[-1].startswith("all 4 pieces are here")
+    states = [receive(piece, store) for piece in (pieces[2], pieces[0], pieces[3], pieces[1])]
+    assert states[-1].startswith("all 4 pieces are here")
     assert (store / "a" / "weights").read_bytes() == (tmp_path / "a" / "weights").read_bytes()
     (pieces[0] / "data").write_bytes(b"cut")
     with pytest.raises(ValueError, match="send it again"):

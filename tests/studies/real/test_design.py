@@ -35,7 +35,7 @@ def test_the_design_is_the_registered_one() -> None:
 
 
 def test_a_second_family_has_a_design_of_its_own_and_changes_none_of_the_first() -> None:
-    assert STUDY.digest == "ba98e0dcd004"  # of the archived runs
+    assert STUDY.digest == "ba98e0dcd004"  # the digest of the archived runs
     registered = Path("results/real/preregistration_gemma.md").read_text(encoding="utf-8")
     assert registered == preregistration_of_second_family(SECOND_FAMILY)
     assert planned(SECOND_FAMILY)[:4] == [
@@ -74,13 +74,13 @@ def job_of(entry: Entry) -> Job:
 def test_an_arm_differs_from_grpo_in_its_method_alone(entry: Entry) -> None:
     reference, job = job_of(STUDY.entries[0]).experiment, job_of(entry).experiment
     assert reference is not None and job is not None
-    ours = {key: sourced.value for key, sourced in job.settings().items()}
-    theirs = {key: sourced.value for key, sourced in reference.settings().items()}
-    shared = {key for key in ours if "." not in key}
+    arm_values = {key: sourced.value for key, sourced in job.settings().items()}
+    grpo_values = {key: sourced.value for key, sourced in reference.settings().items()}
+    shared = {key for key in arm_values if "." not in key}
     # the forking tokens' mean is over the tokens that it keeps: this is part of the method
-    differing = {key for key in shared if ours[key] != theirs[key]} - {"denominator"}
+    differing = {key for key in shared if arm_values[key] != grpo_values[key]} - {"denominator"}
     assert not differing
-    assert ours["max_steps"] == STUDY.rollouts and ours["learning_rate"] == STUDY.learning_rate
+    assert arm_values["max_steps"] == STUDY.rollouts and arm_values["learning_rate"] == STUDY.learning_rate
 
 
 def test_seed_0_of_every_arm_is_made_before_seed_1_of_any() -> None:

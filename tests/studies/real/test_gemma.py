@@ -26,7 +26,7 @@ def test_the_page_has_the_scores_of_the_archive(printed: list[float]) -> None:
     by_problem: dict[str, list[bool]] = {}
     for problem, verdict in zip(sampled["problem_id"], sampled["verdict"], strict=True):
         by_problem.setdefault(problem, []).append(verdict == "correct")
-    assert len(right) == 500 and {len(of) for of in by_problem.values()} == {8} and len(by_problem) == 250
+    assert len(right) == 500 and {len(verdicts) for verdicts in by_problem.values()} == {8} and len(by_problem) == 250
     assert not {*greedy["verdict"], *sampled["verdict"]} - {"correct", "wrong", "no_answer"}
     counted = [sum(right) / 500, sum(map(sum, by_problem.values())) / 2000, sum(map(any, by_problem.values())) / 250]
     assert [f"{100 * share:.1f}" for share in counted] == [f"{value:.1f}" for value in printed]

@@ -19,14 +19,14 @@ COIN = "egsw/grpo+random_reward"
 
 
 @pytest.fixture(scope="module")
-def found() -> outcomes.Arms:
+def runs_by_arm() -> outcomes.Arms:
     return outcomes.arms(read_archive(FOLDER / ARCHIVE))
 
 
-def test_page_and_picture_are_those_of_the_archive(found: outcomes.Arms) -> None:
-    compared = outcomes.differences(STUDY, found)
-    plot = picture(STUDY, found, compared)
-    assert (FOLDER / "README.md").read_text(encoding="utf-8") == page(STUDY, found, compared, plot)
+def test_page_and_picture_are_those_of_the_archive(runs_by_arm: outcomes.Arms) -> None:
+    compared = outcomes.differences(STUDY, runs_by_arm)
+    plot = picture(STUDY, runs_by_arm, compared)
+    assert (FOLDER / "README.md").read_text(encoding="utf-8") == page(STUDY, runs_by_arm, compared, plot)
     assert (FOLDER / f"{plot.name}.csv").is_file() == (len(plot.numbers) > 0)
     if not len(plot.numbers):
         return
@@ -37,13 +37,13 @@ def test_page_and_picture_are_those_of_the_archive(found: outcomes.Arms) -> None
 
 
 @pytest.mark.parametrize("paper", sorted({entry.paper for entry in STUDY.entries}))
-def test_the_page_of_each_paper_has_its_arms(paper: str, found: outcomes.Arms) -> None:
+def test_the_page_of_each_paper_has_its_arms(paper: str, runs_by_arm: outcomes.Arms) -> None:
     text = (REPRODUCTIONS / paper / "README.md").read_text(encoding="utf-8")
-    assert text == with_section(text, section(STUDY, found, paper)), "type python -m studies.real write"
+    assert text == with_section(text, section(STUDY, runs_by_arm, paper)), "type python -m studies.real write"
 
 
-def test_the_page_of_the_sums_has_the_control_of_this_study(found: outcomes.Arms) -> None:
-    of_seed_0 = {key: next(run for run in found[key] if run.seed == 0) for key in (outcomes.BASE, COIN)}
+def test_the_page_of_the_sums_has_the_control_of_this_study(runs_by_arm: outcomes.Arms) -> None:
+    of_seed_0 = {key: next(run for run in runs_by_arm[key] if run.seed == 0) for key in (outcomes.BASE, COIN)}
     base, coin = (100 * (run.verdicts(GREEDY)["verdict"] == "correct").mean() for run in of_seed_0.values())
     text = " ".join(Path("results/sums.md").read_text(encoding="utf-8").split())
     assert f"Its seed 0 fell from {base:.1f} to {coin:.1f} % (greedy, 500 problems)" in text
@@ -58,9 +58,9 @@ def test_the_archive_is_whole(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", str(FOLDER)]) == 0
 
 
-def test_every_run_has_the_registered_recipe_and_all_problems(found: outcomes.Arms) -> None:
+def test_every_run_has_the_registered_recipe_and_all_problems(runs_by_arm: outcomes.Arms) -> None:
     keys = {entry.key for entry in STUDY.entries}
-    for key, runs in found.items():
+    for key, runs in runs_by_arm.items():
         for run in runs:
             assert key in keys or key == outcomes.BASE
             sizes = {
@@ -75,9 +75,9 @@ def test_every_run_has_the_registered_recipe_and_all_problems(found: outcomes.Ar
                 assert max(run.curve) == STUDY.rollouts
 
 
-def test_scores_counted_by_hand(found: outcomes.Arms) -> None:
+def test_scores_counted_by_hand(runs_by_arm: outcomes.Arms) -> None:
     """pass@1, avg@8 and pass@8 from the verdicts, with loops; problems with an unscored sample are left out."""
-    for runs in found.values():
+    for runs in runs_by_arm.values():
         per_seed = []
         for run in runs:
             greedy = run.verdicts(GREEDY)
@@ -85,11 +85,13 @@ def test_scores_counted_by_hand(found: outcomes.Arms) -> None:
             by_problem: dict[str, list[str]] = {}
             for problem, verdict in zip(*(run.verdicts(SAMPLED)[c] for c in ("problem_id", "verdict")), strict=True):
                 by_problem.setdefault(problem, []).append(verdict)
-            whole = [of for of in by_problem.values() if "unscored" not in of]
+            whole = [verdicts for verdicts in by_problem.values() if "unscored" not in verdicts]
             solved = [
-                any(v == "correct" for v in of) for of in by_problem.values() if "correct" in of or "unscored" not in of
+                any(v == "correct" for v in verdicts)
+                for verdicts in by_problem.values()
+                if "correct" in verdicts or "unscored" not in verdicts
             ]
-            shares = [sum(v == "correct" for v in of) / 8 for of in whole]
+            shares = [sum(v == "correct" for v in verdicts) / 8 for verdicts in whole]
             per_seed.append((sum(right) / len(right), sum(shares) / len(shares), sum(solved) / len(solved)))
         by_hand = [sum(values) / len(values) for values in zip(*per_seed, strict=True)]
         measured = [score.value for score in outcomes.scores(runs)]
@@ -97,8 +99,8 @@ def test_scores_counted_by_hand(found: outcomes.Arms) -> None:
         assert measured == pytest.approx(by_hand, abs=0.004)
 
 
-def test_a_window_of_a_curve_is_the_mean_of_its_rollouts(found: outcomes.Arms) -> None:
-    run = found["egsw/grpo"][0]
+def test_a_window_of_a_curve_is_the_mean_of_its_rollouts(runs_by_arm: outcomes.Arms) -> None:
+    run = runs_by_arm["egsw/grpo"][0]
     rewards = dict(run.metrics("train/reward"))
     # the last quarter of 20 rollouts is 16 to 20, the second is 6 to 10
     last, second = (sum(rewards[step] for step in steps) / 5 for steps in (range(16, 21), range(6, 11)))
@@ -107,19 +109,19 @@ def test_a_window_of_a_curve_is_the_mean_of_its_rollouts(found: outcomes.Arms) -
     assert outcomes.curve_value(run, late) == pytest.approx(last - second)
 
 
-def test_a_window_without_a_rollout_is_refused(found: outcomes.Arms) -> None:
+def test_a_window_without_a_rollout_is_refused(runs_by_arm: outcomes.Arms) -> None:
     claim = CurveClaim("", "train/reward", (0.991, 0.999), "higher", ())
     with pytest.raises(ValueError, match="has no value in the rollouts"):
-        outcomes.curve_value(found["egsw/grpo"][0], claim)
+        outcomes.curve_value(runs_by_arm["egsw/grpo"][0], claim)
 
 
-def test_arms_without_a_run_are_named(found: outcomes.Arms) -> None:
-    made = {(key, run.seed) for key, runs in found.items() for run in runs} - {(outcomes.BASE, 0)}
-    assert len(outcomes.missing(STUDY, found)) == len(STUDY.entries) * STUDY.seeds - len(made)
+def test_arms_without_a_run_are_named(runs_by_arm: outcomes.Arms) -> None:
+    made = {(key, run.seed) for key, runs in runs_by_arm.items() for run in runs} - {(outcomes.BASE, 0)}
+    assert len(outcomes.missing(STUDY, runs_by_arm)) == len(STUDY.entries) * STUDY.seeds - len(made)
 
 
-def test_the_front_page_of_results_counts_the_runs(found: outcomes.Arms) -> None:
-    ended = sum(len(runs) for key, runs in found.items() if key != outcomes.BASE)
+def test_the_front_page_of_results_counts_the_runs(runs_by_arm: outcomes.Arms) -> None:
+    ended = sum(len(runs) for key, runs in runs_by_arm.items() if key != outcomes.BASE)
     planned = len(STUDY.entries) * STUDY.seeds
     text = Path("results/README.md").read_text(encoding="utf-8")
     assert f"{ended} of {planned} registered runs have ended" in text

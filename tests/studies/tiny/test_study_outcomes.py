@@ -86,8 +86,8 @@ def test_scores_are_means_over_the_benchmarks_with_the_tokens_that_training_samp
 
 def test_a_planted_gain_that_the_placebo_lacks_shows_that_the_signal_matters() -> None:
     measured = arms({"egsw egsw": 0.9})
-    of = {(d.a, d.line.metric): d.line.plain_verdict for d in gains(DESIGN, measured)}
-    assert of["egsw", "avg"] == "higher"
+    verdicts = {(d.a, d.line.metric): d.line.plain_verdict for d in gains(DESIGN, measured)}
+    assert verdicts["egsw", "avg"] == "higher"
     assert placebo_outcome(DESIGN, placebos(DESIGN, measured)) == "the signal matters"
 
 

@@ -45,9 +45,11 @@ def test_arms_come_back_from_the_tables(tmp_path: Path) -> None:
     assert grpo.seeds == (0, 1) and grpo.diverged == {2: {"quantity": "loss", "step": 3, "value": "nan"}}
     assert list(grpo.verdicts) == list(BENCHMARKS)
     for name in BENCHMARKS:
-        there = rows[(rows["arm"] == "grpo") & (rows["benchmark"] == name)].rename(columns={"seed": "train_seed"})
+        rows_of_benchmark = rows[(rows["arm"] == "grpo") & (rows["benchmark"] == name)].rename(
+            columns={"seed": "train_seed"}
+        )
         np.testing.assert_array_equal(
-            grpo.verdicts[name].values("avg", None), VerdictTable.of_rows(there).values("avg", None)
+            grpo.verdicts[name].values("avg", None), VerdictTable.of_rows(rows_of_benchmark).values("avg", None)
         )
     assert grpo.curves[1]["train/entropy"] == [(1, pytest.approx(0.1)), (2, pytest.approx(0.2))]
 

@@ -23,7 +23,7 @@ def facts(text: str) -> dict[str, list[str]]:
     return {right if left.count(" ") else left: (left if left.count(" ") else right).split() for left, right in sides}
 
 
-def asked(text: str) -> str:
+def asked_name(text: str) -> str:
     return text.removesuffix("?").split()[-1]
 
 
@@ -38,7 +38,7 @@ def solved_from_sentences(text: str) -> int:
         combine = {"plus": int.__add__, "minus": int.__sub__, "times": int.__mul__}
         return combine[operator](value(other), int(number))
 
-    return value(asked(text))
+    return value(asked_name(text))
 
 
 def boxed(answer: str) -> str | None:
@@ -62,7 +62,7 @@ def test_answer_is_what_the_sentences_say(shape: tuple[int, bool], seed: int) ->
 
 def arithmetic(text: str) -> str:
     """A problem's numbers and operators, from the asked name backwards, without the names."""
-    known, name, chain = facts(text), asked(text), []
+    known, name, chain = facts(text), asked_name(text), []
     while len(known[name]) > 1:
         name, operator, number = known[name]
         chain.append(f"{operator} {number}")
@@ -97,8 +97,8 @@ def test_train_problems_depend_on_the_seed_alone() -> None:
 def test_validation_shares_no_arithmetic_with_evaluation_and_has_every_tier_alike() -> None:
     validation = FAMILY.validation_problems()
     evaluation = {arithmetic(row["problem"]) for tier in FAMILY.EVAL_SHAPES for row in FAMILY.eval_problems(tier)}
-    own = {arithmetic(row["problem"]) for row in validation}
-    assert len(own) == len(validation) == EVAL_SIZE
-    assert not own & evaluation
+    of_validation = {arithmetic(row["problem"]) for row in validation}
+    assert len(of_validation) == len(validation) == EVAL_SIZE
+    assert not of_validation & evaluation
     steps = [row["problem"].count(" is ") for row in validation]  # start, steps, question
     assert [steps.count(n) for n in (4, 5, 6)] == [16, 16, 16]

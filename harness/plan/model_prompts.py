@@ -1,4 +1,4 @@
-"""What a base model at hand is asked and where its responses end, for the plan. Reads its tokenizer, no weights."""
+"""The prompts of a base model at hand, and where its responses end, for the plan. Reads its tokenizer, no weights."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Asked:
+class ModelPrompts:
     """How one base model is asked.
 
     Args:
@@ -49,18 +49,18 @@ class Asked:
         return {"base_model": self.base_model, "ends": dict(self.ends), "prompts": prompts, "notes": list(self.notes)}
 
 
-def asked(jobs: Iterable[Job]) -> list[Asked]:
+def model_prompts(jobs: Iterable[Job]) -> list[ModelPrompts]:
     """One for each base model that is a folder here. Other models are not read."""
     uses: dict[str, dict[Prompt, dict[str, None]]] = {}
     for job in jobs:
         if Path(job.base_model.value).is_dir():
-            mine = uses.setdefault(job.base_model.value, {})
+            uses_by_prompt = uses.setdefault(job.base_model.value, {})
             for use, prompt in prompts_of(job):
-                mine.setdefault(prompt, {})[use] = None
+                uses_by_prompt.setdefault(prompt, {})[use] = None
     return [_of_model(base, by_prompt) for base, by_prompt in uses.items()]
 
 
-def _of_model(base: str, by_prompt: Mapping[Prompt, Mapping[str, None]]) -> Asked:
+def _of_model(base: str, by_prompt: Mapping[Prompt, Mapping[str, None]]) -> ModelPrompts:
     numbers: dict[str, int] = {}
     questions: list[Question] = []
     notes: dict[str, None] = {}
@@ -77,7 +77,7 @@ def _of_model(base: str, by_prompt: Mapping[Prompt, Mapping[str, None]]) -> Aske
                 notes[f"prompt {prompt.name} is plain text: the model's chat template is not used"] = None
     except UsageError as error:  # also an error of the check of a machine, if this one is to run it
         notes[str(error)] = None
-    return Asked(base, numbers, tuple(questions), tuple(notes))
+    return ModelPrompts(base, numbers, tuple(questions), tuple(notes))
 
 
 def _end_of_turn(prompt: Prompt, text: str, tokenizer: Any, ends: list[int]) -> list[str]:
@@ -86,8 +86,8 @@ def _end_of_turn(prompt: Prompt, text: str, tokenizer: Any, ends: list[int]) -> 
     if prompt.prefix:  # its last message already is the beginning of the response
         return []
     whole: str = tokenizer.apply_chat_template(conversation, tokenize=False, **(prompt.variables or {}))
-    _, said, after = whole.removeprefix(text).partition(SAID)
-    first = tokenizer.encode(after, add_special_tokens=False)[:1] if said else []
+    _, marker, after = whole.removeprefix(text).partition(SAID)
+    first = tokenizer.encode(after, add_special_tokens=False)[:1] if marker else []
     if not first or first[0] in ends:
         return []
     end = tokenizer.convert_ids_to_tokens(first[0])
@@ -97,13 +97,13 @@ def _end_of_turn(prompt: Prompt, text: str, tokenizer: Any, ends: list[int]) -> 
     ]
 
 
-def as_lines(models: Iterable[Asked]) -> list[str]:
+def as_lines(models: Iterable[ModelPrompts]) -> list[str]:
     """As text, a few lines for each model."""
     lines = []
-    for one in models:
-        ends = ", ".join(f"{token} ({number})" for token, number in one.ends.items())
-        lines += ["", f"what {one.base_model} reads, with an example problem" + (f"; it ends at {ends}" * bool(ends))]
-        for question in one.questions:
+    for model in models:
+        ends = ", ".join(f"{token} ({number})" for token, number in model.ends.items())
+        lines += ["", f"what {model.base_model} reads, with an example problem" + (f"; it ends at {ends}" * bool(ends))]
+        for question in model.questions:
             prompt = question.prompt
             how = "its chat template" if prompt.chat else "plain text"
             lines += [
@@ -112,5 +112,5 @@ def as_lines(models: Iterable[Asked]) -> list[str]:
             ]
             if prompt.stop:
                 lines.append(f"    a response ends at {', '.join(map(repr, prompt.stop))}")
-        lines += [f"  note: {note}" for note in one.notes]
+        lines += [f"  note: {note}" for note in model.notes]
     return lines
