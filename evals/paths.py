@@ -110,7 +110,7 @@ def _of_each(items: list[Any], path: str) -> Any:
     values = [_reach(item, path) if path else item for item in items]
     if items and all(value is ABSENT for value in values):
         return ABSENT
-    return [None if value is ABSENT else value for value in found]
+    return [None if value is ABSENT else value for value in values]
 
 
 def refuse_mixed(path: Path, rows: Sequence[Mapping[str, object]], columns: Mapping[str, str]) -> None:

@@ -33,8 +33,9 @@ def others(conventions: Conventions) -> Iterator[tuple[str, Conventions, bool]]:
         flags = isinstance(value, bool)
         for other in (not value,) if flags else range(max(1, value - 1), min(MOST_DIGITS, value + 1) + 1):
             if other != value:
-                looser = other if flags else other < value
-                yield f"{option.name}={str(other).lower()}", replace(conventions, **{option.name: other}), looser
+                looser = bool(other) if flags else other < value
+                changed = replace(conventions, **{option.name: other})  # type: ignore[arg-type]
+                yield f"{option.name}={str(other).lower()}", changed, looser
 
 
 def convention_effects(

@@ -83,7 +83,7 @@ def maj_of_votes(n: int, correct: int, rivals: tuple[int, ...], k: int) -> float
 
 
 def _decided_maj(generated: int, scored: int, correct: int, rivals: tuple[int, ...]) -> float:
-    """maj@k of all k samples, of which some are unscored: 1 or 0 if it is the same for every grade of theirs; else NaN."""
+    """maj@k of all k samples, of which some are unscored: 1 or 0 if no grade of theirs changes it, else NaN."""
     unscored = generated - scored
     against = max(rivals, default=0) + unscored
     if correct > against:

@@ -98,7 +98,7 @@ def at_hand(jobs: Iterable[Job], data_dir: str | None) -> list[str]:
         local = source(job.experiment.dataset.value).hub is None
         for name in job.protocol.benchmarks.value:
             if local and (data_dir is not None or isinstance(name, benchmarks.OwnBenchmark)):
-                here.setdefault(_data(job), {})[name] = None
+                comparable.setdefault(_data(job), {})[name] = None
             else:
                 later[name] = None
     lines = []

@@ -65,9 +65,9 @@ class Prepared:
         jobs_wanted = min(self.launcher.local_jobs, len(self.jobs))
         if jobs_wanted < 2 or self.force:
             return self
-        fits = jobs_at_once(self.jobs, self.hardware, asked)
-        if fits < asked:
-            logger.info(f"jobs={asked}: {fits} at once, as many as this machine's memory holds by the plan")
+        fits = jobs_at_once(self.jobs, self.hardware, jobs_wanted)
+        if fits < jobs_wanted:
+            logger.info(f"jobs={jobs_wanted}: {fits} at once, as many as this machine's memory holds by the plan")
         return replace(self, launcher=replace(self.launcher, jobs=min(self.launcher.here, fits)))
 
     def check_machine(self, this_machine: bool = True) -> None:
@@ -206,10 +206,10 @@ def prepare(paper: str | Reproduction, options: RunOptions, command: str) -> Pre
 
         executor(prepared.launcher, hardware.values())
     data_dir = check_data(jobs, data_dir)
-    watched = [name for job in jobs for name in asked.watch.protocol(job.protocol).benchmarks.value]
-    for warning in refuse(of_all(jobs, data_dir, watched), allowed=asked.allow_overlap):
+    watched = [name for job in jobs for name in prepared.watch.protocol(job.protocol).benchmarks.value]
+    for warning in refuse(of_all(jobs, data_dir, watched), allowed=prepared.allow_overlap):
         logger.warning(warning)
-    return replace(asked, jobs=jobs, hardware=hardware, data_dir=data_dir, command=redact(command))
+    return replace(prepared, jobs=jobs, hardware=hardware, data_dir=data_dir, command=redact(command))
 
 
 def planned(paper: str | Reproduction, options: RunOptions, *, price: float | None = None, check: bool = True) -> Plan:

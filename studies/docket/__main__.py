@@ -83,7 +83,7 @@ def _head(rows: Sequence[Ruled]) -> Iterator[str]:
     for number, (key, words) in enumerate(WHY.items()):
         count = sum(row.why_undecided == key for row in by_answer[UNDECIDED])
         name = f"cannot be decided: {len(by_answer[UNDECIDED])}" if number == 0 else ""
-        yield f"| {name} | {of} | {words} |"
+        yield f"| {name} | {count} | {words} |"
     named = ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common())
     yield f"\nThe threads name these causes, often as a suspicion: {named}."
     yield (

@@ -133,9 +133,7 @@ SENTENCE = rf"\boxed{{{UNREAD}}}"
 TOWER = r"\boxed{9^{9^{9^{9}}}}"  # not 4, and plainly so
 
 
-@pytest.mark.parametrize(
-    ("rest", "ends"), [(SENTENCE, ("100.0", "25.0 to 100.0 if graded")), (TOWER, ("25.0", None))]
-)
+@pytest.mark.parametrize(("rest", "ends"), [(SENTENCE, ("100.0", "25.0 to 100.0 if graded")), (TOWER, ("25.0", None))])
 def test_one_correct_and_three_unscored_samples(
     rest: str, ends: tuple[str, str | None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -41,7 +41,7 @@ def test_an_own_file_is_read_again_unless_it_was_changed(tmp_path: Path) -> None
     file = tmp_path / "own.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     manifest = measured(benchmarks.OwnBenchmark.parse(file), own_benchmarks=[str(file)])
-    assert questions(of(manifest), "own", TABLE, data_dir=None) == {"p0": "What is $1+1$?", "p1": "3?"}
+    assert questions(run_with(manifest), "own", TABLE, data_dir=None) == {"p0": "What is $1+1$?", "p1": "3?"}
     file.write_text(json.dumps(ROWS[0]) + "\n")
     assert questions(run_with(manifest), "own", TABLE, data_dir=None) == {}
     file.unlink()
