@@ -102,10 +102,10 @@ def _measured(
     first, other = runs[0].tables[benchmark], runs[1].tables[benchmark] if len(runs) > 1 else None
     if problems is None and benchmark not in benchmarks.names():  # your own
         problems = len(first.problems)
-    of = " and ".join(names)
-    measured = measured_spread(first, of, fallback=noise, other=other)
+    both = " and ".join(names)
+    measured = measured_spread(first, both, fallback=noise, second=other)
     if measured is noise:
-        note = f"Nothing could be measured on {of}: the samples of each problem are all correct or all wrong."
+        note = f"Nothing could be measured on {both}: the samples of each problem are all correct or all wrong."
     elif other is not None and (unlike := measured_differently(runs[0], runs[1], benchmark)):
         note = f"MEASURED DIFFERENTLY, so that difference_sd is not of the models alone: {'; '.join(unlike)}."
     else:

@@ -68,7 +68,7 @@ class Prepared:
         fits = jobs_at_once(self.jobs, self.hardware, jobs_wanted)
         if fits < jobs_wanted:
             logger.info(f"jobs={jobs_wanted}: {fits} at once, as many as this machine's memory holds by the plan")
-        return replace(self, launcher=replace(self.launcher, jobs=min(self.launcher.here, fits)))
+        return replace(self, launcher=replace(self.launcher, jobs=min(self.launcher.local_jobs, fits)))
 
     def check_machine(self, this_machine: bool = True) -> None:
         """As `harness.plan.machine.check_machine`, for the arms that are not refused."""
@@ -100,7 +100,7 @@ def _read(paper: str | Reproduction, options: RunOptions) -> Prepared:
     check_watch(watch, jobs)
     if machine.profile is None and not machine.explicit and this_host().gpus and any(j.scale in REAL for j in jobs):
         logger.info("hardware=: not given, so its settings are the defaults; hardware=auto chooses them")
-    machine = machine.shared_by(min(launcher.here, len(jobs)))
+    machine = machine.shared_by(min(launcher.local_jobs, len(jobs)))
     hardware = machine.by_arm(jobs)
     if launcher.name != "slurm":
         jobs = _in_float32(jobs, hardware)
