@@ -50,9 +50,9 @@ def agree(
     steps as the others?
 
     Args:
-        *scores: two scores in percent, with their digits as printed, or counts such as 13/30. In place of one score, a
-            run or file of verdicts, as rlvr compare reads. Or one CSV file of pairs, with columns printed, measured,
-            and any of problems, benchmark, n_printed, n_measured, seeds_printed, seeds_measured, metric.
+        *scores: two scores in percent, with their digits as printed, or counts such as 13/30. One of them can be a run
+            or a file of verdicts, in the forms of `rlvr compare`. Or one CSV file of pairs, with columns printed,
+            measured, and any of problems, benchmark, n_printed, n_measured, seeds_printed, seeds_measured, metric.
         problems: number of problems. If the sides have different numbers, such as 30,40, nothing can be decided.
         benchmark: take the number of problems of this benchmark. For a run with several: the one to compare.
         n: samples per problem: one number, or one per side, as n=64,1. n=? means unknown (default: unknown on both

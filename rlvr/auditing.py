@@ -58,7 +58,7 @@ def audit(
             seed.
         printed: the printed score, with its digits: in percent, as a count such as 13/30, or as a share such as 0.467.
             Default for runs: the score that `rlvr tables` prints.
-        metric: curves: the name of the score. Runs: the benchmark, if they have several.
+        metric: name of the score in curves, or name of the benchmark in runs that have several benchmarks.
         files: the meaning of one file. Default: a curve is one seed, and a file of responses or verdicts is one
             checkpoint. But names that differ by seed or run and a number are seeds. Names that differ by rs, sample or
             repeat and a number are samples of one checkpoint. With recipes, each file is one recipe, and the printed

@@ -453,7 +453,7 @@ def grade(
         explain: row numbers: show what was extracted, how it was read and what decided. wrong: show this for the first
             twenty wrong rows.
         ks: the k of pass@k and maj@k (default: powers of two, up to the fewest samples per problem).
-        **conventions: the way to read answers. digits=3: significant digits that a decimal must show to stand for an
+        **conventions: the way to read answers. digits=3: significant digits that a decimal needs to count as an
             exact value. decimal_comma=false: 1000,99 is not the decimal 1000.99. missing_unit=false: a unit may not be
             missing. percent_sign=true: 42% may stand for 42.
 

@@ -125,17 +125,17 @@ def run(
             with launcher.KEY=VALUE for the parameters of submitit's executor (partition, timeout_min, gpus_per_node,
             mem_gb, ...).
         jobs: number of jobs at once, with a launcher.
-        minutes: minutes to train each run now. Then the step in progress ends, the model is saved and evaluated as it
-            is, and the exit code is 75. The same command continues from there.
+        minutes: minutes to train each run in this call. After this time, the current step ends, the model is saved and
+            evaluated, and the exit code is 75. The same command continues from there.
         force: run even if the plan says that memory or disk is too small.
         allow_overlap: train on problems that a benchmark contains, which is an error otherwise. The record, the summary
             and each table say how many there are.
         **values: any value of the declaration by its key, as `rlvr plan` lists it. The record marks it as yours. More
             keys: prompt=FILE.yaml and protocol.KEY=VALUE. Your own benchmark: protocol.benchmarks=[FILE]
             protocol.columns=OUR:THEIRS,... GRPO as a framework computes it: like=FRAMEWORK (trl, verl, openrlhf,
-            open_r1, prime_rl, nemo_rl, skyrl, areal). Evaluate every K optimiser steps: eval.every=K, with values of
-            the protocol as eval.n=4. With several GPUs, these evaluations follow the training. Keep the model of every
-            N-th step: keep=N. A response that cannot be graded: unscored=skip|incorrect|error.
+            open_r1, prime_rl, nemo_rl, skyrl, areal). Evaluate every K optimiser steps: eval.every=K. Set protocol
+            values for these evaluations as eval.n=4. With several GPUs, these evaluations follow the training. Keep the
+            model of every N-th step: keep=N. A response that cannot be graded: unscored=skip|incorrect|error.
 
     Returns:
         The summary of the runs, with `runs` by arm.
@@ -219,8 +219,8 @@ def plan(
     """Show what a run would start: every value with its source, its cost, and what this machine lacks. It starts
     nothing.
 
-    Cost: hours, price, memory and disk, as estimates. The plan checks this machine unless hardware= names another.
-    Without a GPU and without hardware=, it plans real models for h100x8, and small scale for rtx4090.
+    The cost is an estimate of hours, price, memory and disk. The plan checks this machine unless hardware= names
+    another. Without a GPU and without hardware=, it plans real models for h100x8, and small scale for rtx4090.
 
     Args:
         paper: the paper's key, or in Python an experiment. `rlvr list` shows the keys.

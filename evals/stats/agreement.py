@@ -231,10 +231,10 @@ class Agreement:
     @property
     def _odds(self) -> str:
         """How probable so large a gap is by noise."""
-        of = self.worst.chance
+        chance = self.worst.chance
         what = "one method is trained and sampled twice" if self.setting.seed_sd else "one model is sampled twice"
-        largest = _shown(of.largest, "at most ")
-        typical = largest if of.typical is None else _shown(of.typical, "about ")
+        largest = _shown(chance.largest, "at most ")
+        typical = largest if chance.typical is None else _shown(chance.typical, "about ")
         most = f" ({largest})" if largest != typical else ""
         return f"if {what}, a gap of {self._gap} points or more has a probability of {typical}{most}."
 
