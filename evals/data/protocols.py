@@ -397,11 +397,9 @@ def _frozen(value: object) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-_QWEN_CONTEXT = "Qwen2.5-Math's context is 4096 tokens; this leaves 1024 for the prompt"
+_QWEN_CONTEXT = "Qwen2.5-Math's context is 4096 tokens, and this leaves 1024 for the prompt"
 _ENTROPY_LATER = "arXiv 2506.14758 v3, section 4 (our copy of v1 has a gap at this value)"
-_LONGEST_PROGRAM = (
-    "theirs is 2048, more than their context of 1536 allows. A longer program than this is a loop that never ends"
-)
+_LONGEST_PROGRAM = "their limit is 2048, but their context is 1536. A longer program is a loop that never ends"
 _RELEASED = "github.com/RUCAIBox/Slow_Thinking_with_LLMs at 834e1b7, entropy2performance/scripts/low_ppl.sh"
 _FORKING = (
     "github.com/Shenzhi-Wang/Beyond-the-80-20-Rule-RLVR at 6f5dda6, recipe/rlvr_with_high_entropy_tokens_only/"
@@ -430,14 +428,14 @@ _PROTOCOLS = (
         temperature=assumed(
             0.0,
             "not stated. The base model's 52.4 on MATH-500 is the number of SimpleRL, whose recipe the paper follows "
-            "(hkust-nlp/simpleRL-reason, README, pass@1); its evaluation code decodes greedily by default",
+            "(hkust-nlp/simpleRL-reason, README, pass@1). SimpleRL's evaluation code decodes greedily by default",
         ),
         top_p=assumed(1.0, "no effect: decoding is greedy"),
         max_tokens=assumed(3072, "not stated. " + _QWEN_CONTEXT),
         prompt=assumed(
             {"default": "boxed_system", "gpqa_diamond": "gpqa"},
-            "not stated. Qwen2.5-Math's own prompt; for GPQA the one in open-r1's evaluation script, which has just "
-            "these four benchmarks",
+            "not stated. We use Qwen2.5-Math's own prompt. For GPQA, we use the prompt of open-r1's evaluation script, "
+            "which has the same four benchmarks",
         ),
         ks=assumed((1,), "the tables give one accuracy for each benchmark"),
     ),
@@ -448,7 +446,9 @@ _PROTOCOLS = (
         temperature=paper(1.0, "appendix A.3"),
         top_p=paper(0.95, "appendix A.3"),
         max_tokens=paper(2048, "appendix A.3"),
-        prompt=assumed("boxed_suffix", "not stated; table 1 reports the share of boxed answers, so a box is asked for"),
+        prompt=assumed(
+            "boxed_suffix", "not stated. Table 1 reports the share of boxed answers, so the prompt asks for a box"
+        ),
         ks=paper((2, 4, 8, 16), "table 2"),
         rows=paper({"minerva": 40, "default": None}, "appendix A.3: Minerva's first 40, all of the others"),
     ),
@@ -459,15 +459,17 @@ _PROTOCOLS = (
             "arXiv 2508.07534, tables 4 and 6, HumanEval and GPQA in table 6 alone. The paper does not say which "
             "GPQA. Its eight values are counts of Diamond's 198 problems, to a hundredth, so it is Diamond",
         ),
-        n=paper({"default": 8, "humaneval": 4}, "table 4: avg@8 and maj@8; table 6: pass@8, for HumanEval pass@4"),
-        temperature=code(0.6, _RELEASED + ", val_kwargs; sections 2.4 and 4.4.1 have the same"),
-        top_p=code(0.95, _RELEASED + ", val_kwargs; sections 2.4 and 4.4.1 have the same"),
+        n=paper(
+            {"default": 8, "humaneval": 4}, "table 4 has avg@8 and maj@8. Table 6 has pass@8, and pass@4 for HumanEval"
+        ),
+        temperature=code(0.6, _RELEASED + ", val_kwargs. Sections 2.4 and 4.4.1 have the same value"),
+        top_p=code(0.95, _RELEASED + ", val_kwargs. Sections 2.4 and 4.4.1 have the same value"),
         top_k=code(None, _RELEASED + ", val_top_k=-1: all tokens"),
         max_tokens=code(8192, _RELEASED + ", max_response_length"),
         prompt=assumed(
             {"default": "boxed_suffix", "gpqa_diamond": "gpqa", "humaneval": "evalplus_chat"},
-            "not stated; section 3.2.2 counts unboxed answers as format violations, so a box is asked for. For "
-            "programs: evalplus's prompt for chat models behind a server, because it leaves room to reason",
+            "not stated. Section 3.2.2 counts unboxed answers as format violations, so the prompt asks for a box. "
+            "Programs get evalplus's prompt for chat models behind a server, because it leaves room to reason",
         ),
         ks=paper({"default": (8,), "humaneval": (4,)}, "tables 4 and 6"),
     ),
@@ -478,8 +480,8 @@ _PROTOCOLS = (
         temperature=paper(0.6, "section 2.4"),
         top_p=paper(0.95, "section 2.4"),
         max_tokens=paper(8192, "section 2.4 (16,384 with tools, section 2.5)"),
-        prompt=assumed("boxed_suffix", "not stated; as for the other tables of this paper"),
-        ks=assumed((1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 640), "figure 1(a) is a curve; its ticks are not stated"),
+        prompt=assumed("boxed_suffix", "not stated. We use the prompt of the other tables of this paper"),
+        ks=assumed((1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 640), "figure 1(a) is a curve. Its ticks are not stated"),
     ),
     Protocol(
         name="trial_and_error_rft",
@@ -487,16 +489,16 @@ _PROTOCOLS = (
         n=paper({"aime24": 128, "amc23": 64, "minerva": 64}, "section 4.4.1"),
         temperature=paper(0.6, "section 4.4.1"),
         top_p=paper(0.95, "section 4.4.1"),
-        max_tokens=assumed(8192, "not stated for table 3; section 2.4 has it"),
-        prompt=assumed("boxed_suffix", "not stated; its filter keeps only boxed answers"),
+        max_tokens=assumed(8192, "not stated for table 3. Section 2.4 has this value"),
+        prompt=assumed("boxed_suffix", "not stated. The filter of table 3 keeps only boxed answers"),
         ks=assumed(
             {"aime24": (1, 128), "amc23": (1, 64), "minerva": (1, 64)},
-            "table 3 says pass@1 and pass@k without k; 60.00 and 95.00 fit k = n for the base model",
+            "table 3 has pass@1 and pass@k, and does not state k. The base model's 60.00 and 95.00 fit k = n",
         ),
     ),
     Protocol(
         name="entropy_advantage",
-        benchmarks=paper(("aime25", "aime24", "amc23_83", "math500"), "arXiv 2506.14758, table 2; 83 problems of AMC"),
+        benchmarks=paper(("aime25", "aime24", "amc23_83", "math500"), "arXiv 2506.14758, table 2. AMC has 83 problems"),
         n=assumed(
             {"aime25": 256, "aime24": 256, "amc23_83": 128, "math500": 16},
             "not stated: each dataset is evaluated 'multiple times'. This is the smallest n that gives the reported "
@@ -517,9 +519,9 @@ _PROTOCOLS = (
             "arXiv 2506.01939 v2, table 2 (our text is a page about the paper, without its tables)",
         ),
         n=paper(
-            16, "arXiv 2506.01939 v2, section 5.2 and table 2; README.md of the authors' repository has 32 on AIME24"
+            16, "arXiv 2506.01939 v2, section 5.2 and table 2. README.md of the authors' repository has 32 on AIME24"
         ),
-        temperature=code(1.0, _FORKING + ", val_kwargs.temperature; v2, section 5.2, has it too"),
+        temperature=code(1.0, _FORKING + ", val_kwargs.temperature. v2, section 5.2, has the value too"),
         top_p=assumed(
             1.0,
             "not stated: for its 16 responses, the paper gives temperature 1.0 and no top_p. The authors' script has "
@@ -553,7 +555,7 @@ _PROTOCOLS = (
     Protocol(
         name="anchor_gsm8k",
         benchmarks=code(("gsm8k",), _VERL_LOG + "data.val_files"),
-        n=code(1, _VERL_LOG + "one response a problem"),
+        n=code(1, _VERL_LOG + "one response per problem"),
         temperature=code(0.0, "github.com/volcengine/verl at 50ac725, ray_trainer.py: validation with do_sample=False"),
         top_p=assumed(1.0, "no effect: decoding is greedy"),
         max_tokens=code(512, _VERL_LOG + "data.max_response_length"),
@@ -568,12 +570,14 @@ _PROTOCOLS = (
     Protocol(
         name="anchor_gsm8k_5_shot",
         benchmarks=code(("gsm8k",), _SMOLLM + "tasks.py: its test split"),
-        n=code(1, _SMOLLM + "tasks.py: one response a problem"),
-        temperature=assumed(0.0, "not stated; lighteval's generations are greedy by default"),
+        n=code(1, _SMOLLM + "tasks.py: one response per problem"),
+        temperature=assumed(0.0, "not stated. lighteval's generations are greedy by default"),
         top_p=assumed(1.0, "no effect: decoding is greedy"),
         max_tokens=code(256, _SMOLLM + "tasks.py: generation_size"),
         stop=code(("Question",), _SMOLLM + "tasks.py: stop_sequence (Question: begins so)"),
-        prompt=code("lighteval_gsm8k", _SMOLLM + "tasks.py; five examples by smollm2_instruct.txt, as turns of a chat"),
+        prompt=code(
+            "lighteval_gsm8k", _SMOLLM + "tasks.py. Five examples from smollm2_instruct.txt, as turns of a chat"
+        ),
         ks=assumed((1,), "the card gives one accuracy"),
         reasoning=code(
             "whole",
@@ -594,7 +598,7 @@ _PROTOCOLS = (
     ),
     Protocol(
         name="sampled",
-        benchmarks=assumed(("math500",), "no paper's: for a checkpoint of your own"),
+        benchmarks=assumed(("math500",), "our choice, for a checkpoint of your own"),
         n=assumed(4, "enough to see how much one sample varies"),
         temperature=assumed(0.6, "as most papers here sample"),
         top_p=assumed(0.95, "as most papers here sample"),
@@ -606,20 +610,22 @@ _PROTOCOLS = (
     ),
     Protocol(
         name="small",
-        benchmarks=assumed(("math500", "gsm8k"), "ours: what models of 0.5B to 1.7B partly solve"),
+        benchmarks=assumed(("math500", "gsm8k"), "our choice: models of 0.5B to 1.7B solve a part of these problems"),
         n=assumed({"gsm8k": 1, "default": 4}, "2,000 and 1,319 responses: about ten minutes on one GPU"),
         temperature=assumed(1.0, "as in most trainings, so that we measure the diversity of training"),
         top_p=assumed(1.0, "the model's own distribution"),
         max_tokens=assumed(1024, "as in training at this scale"),
         prompt=assumed(
             {"math500": "boxed_suffix", "gsm8k": "boxed_suffix", "default": "benchmark"},
-            "the prompt of training at this scale; other benchmarks have their own",
+            "the prompt of training at this scale. Other benchmarks have their own prompt",
         ),
         ks=assumed({"gsm8k": (1,), "default": (1, 2, 4)}, "the pass@k curve that these samples allow"),
     ),
     Protocol(
         name="tiny",
-        benchmarks=assumed(("tiny_short", "tiny_long", "tiny_rare"), "ours: the three benchmarks of the tiny scale"),
+        benchmarks=assumed(
+            ("tiny_short", "tiny_long", "tiny_rare"), "our choice: the three benchmarks of the tiny scale"
+        ),
         n=assumed(16, "enough for pass@16. RL should raise pass@1 towards pass@16"),
         temperature=assumed(1.0, "as in the tiny rollouts, so that we measure the diversity of training"),
         top_p=assumed(1.0, "the model's own distribution"),
@@ -631,7 +637,7 @@ _PROTOCOLS = (
     Protocol(
         name="tiny_search",
         benchmarks=assumed(
-            ("search_short", "search_long", "search_rare"), "ours: the three benchmarks of the tiny search task"
+            ("search_short", "search_long", "search_rare"), "our choice: the three benchmarks of the tiny search task"
         ),
         n=assumed(16, "enough for pass@16. RL should raise pass@1 towards pass@16"),
         temperature=assumed(1.0, "as in the tiny rollouts, so that we measure the diversity of training"),
@@ -671,7 +677,9 @@ PROTOCOLS: dict[str, Protocol] = {
     "qwen_coder_mbpp": replace(
         _BY_NAME["qwen_coder"],
         name="qwen_coder_mbpp",
-        benchmarks=paper(("mbpp_399",), "arXiv 2409.12186, the table of its instruct models; the tasks of test.sh"),
+        benchmarks=paper(
+            ("mbpp_399",), "arXiv 2409.12186, the table of its instruct models, with the tasks of test.sh"
+        ),
     ),
     "entropy_advantage_dapo": replace(
         _BY_NAME["entropy_advantage"],
