@@ -394,12 +394,15 @@ def answer(pairs: Sequence[Pair], our_verdicts: Sequence[bool | None], mv_verdic
     ]
     return (
         f"**On {len(labels):,} pairs that others labelled, the grader agrees with {100 * right / len(labels):.1f} % of "
-        f"the labels, math-verify with {100 * their_right / len(labels):.1f} %.** It accepts {accepts} pairs whose "
-        f"label says incorrect and rejects {rejects} whose label says correct. math-verify accepts {their_errors[0]} "
-        f"and rejects {their_errors[1]}.\n\n"
-        "The grader's rules were written with these pairs in view. This table shows the agreement at first sight:\n\n"
+        f"the labels. math-verify agrees with {100 * their_right / len(labels):.1f} %.** The grader accepts "
+        f"{accepts} pairs "
+        f"with the label incorrect, and rejects {rejects} pairs with the label correct. math-verify accepts "
+        f"{their_errors[0]} and rejects {their_errors[1]}.\n\n"
+        "We wrote the rules of the grader while we saw these pairs. This table shows the agreement before we saw them:"
+        "\n\n"
         + markdown_table(("first scoring", "grader %", "math-verify %"), at_first, left=1)
-        + "\n\nSome labels are wrong, and some follow another convention. The last table reads each disagreement.\n"
+        + "\n\nSome labels are wrong, and some follow another convention. The last table gives the reason of each "
+        "disagreement.\n"
     )
 
 
@@ -433,8 +436,8 @@ def agreement(pairs: Sequence[Pair], our_verdicts: Sequence[bool | None], mv_ver
     return point_rows(
         "grader",
         "Share of labels that each grader agrees with, by set",
-        "The lines are 95 % intervals over the pairs of a set, whose number stands beside it. The first scoring "
-        "covers all pairs of a set. No rule had been written with that set in view.",
+        "The lines are 95 % intervals over the pairs of a set. The number of pairs is in brackets. The first scoring "
+        "covers all pairs of a set, before we wrote a rule for this set.",
         "",
         pd.DataFrame(rows, columns=["model", "set", *ENDS]),
         ["math-verify", "ours", "ours, first scoring"],
@@ -458,11 +461,9 @@ def accuracy(pairs: Sequence[Pair], our_verdicts: Sequence[bool | None], mv_verd
         counts = [*mistakes, sum(verdict is None for verdict in our_labels), *their_mistakes]
         rows.append((name, str(len(chosen)), *shares, *map(str, counts)))
     return (
-        "## Accuracy\n\nShare of the graded pairs on which a verdict agrees with the label, even where the label is "
-        "wrong. "
-        "A wrong accept has the label incorrect. An unscored pair agrees with no label.\n\n"
-        + markdown_table(header, rows, left=1)
-        + "\n"
+        "## Accuracy\n\nThe table shows the share of pairs for which the verdict equals the label. Wrong labels "
+        "count too. A *wrong accept* is an accepted pair with the label incorrect. An unscored pair equals no "
+        "label.\n\n" + markdown_table(header, rows, left=1) + "\n"
     )
 
 
