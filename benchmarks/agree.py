@@ -305,12 +305,12 @@ def document() -> Iterator[str]:
     """The page, line by line."""
     yield "# Do two scores agree? False answers and power"
     yield (
-        f"\n`python -m benchmarks.agree --write` writes this page. A cell has {RUNS:,} simulated pairs, fixed seeds. "
-        'One model is sampled twice, so each "a difference" is false. Numbers are percent.'
+        f"\n`python -m benchmarks.agree --write` writes this page. Each cell has {RUNS:,} simulated pairs with fixed "
+        'seeds. Both scores of a pair come from one model, so each answer "a difference" is false. Numbers are percent.'
     )
     yield "\n## False differences\n"
     yield (
-        f"The limit is {100 * LEVEL:g} % for any rates, and {100 * TYPICAL_LEVEL:g} % for typical ones. One standard "
+        f"The limit is {100 * LEVEL:g} % for any rates, and {100 * TYPICAL_LEVEL:g} % for typical rates. One standard "
         f"deviation of a cell is {100 * (0.05 * 0.95 / RUNS) ** 0.5:.1f} at 5 %, and "
         f"{100 * (0.01 * 0.99 / RUNS / len(MEANS)) ** 0.5:.1f} at 1 %.\n"
     )
@@ -321,42 +321,52 @@ def document() -> Iterator[str]:
         worst = [max(false(make, problems, samples, RUNS) for make in HOSTILE.values()) for samples in SAMPLES]
         yield f"| hostile | {problems:,} | {' | '.join(f'{100 * value:.1f}' for value in worst)} |"
     yield from typical_rows()
-    yield f"\nHostile rates. A cell is the largest of these {len(HOSTILE)}:\n"
+    yield f"\n*Hostile* rates are chosen to give large gaps. A cell is the largest value of these {len(HOSTILE)}:\n"
     yield from (f"- {name}" for name in HOSTILE)
     yield (
-        f"\nTypical rates: quantiles of Beta with that spread, means {', '.join(f'{mean:g}' for mean in MEANS)}. A "
-        f"cell is the mean of these four, {len(MEANS) * RUNS:,} pairs."
+        "\n*Typical* rates are quantiles of a Beta distribution with the spread of the row. A cell is the mean over "
+        f"four mean rates ({', '.join(f'{mean:g}' for mean in MEANS)}), with {len(MEANS) * RUNS:,} pairs together."
     )
     yield (
-        f"\nAt the assumed spread of {RHO:g} the rule errs in about 1 % of cases, by its construction. At smaller "
-        "spreads, such as those of Countdown below, it errs more often, up to the shares of the hostile rows."
+        f"\nAt the assumed spread of {RHO:g} the rule is built to be wrong in about 1 % of cases. At smaller "
+        "spreads, such as Countdown's below, the rule is wrong more often, but never more often than in the hostile "
+        "rows."
     )
     models = [model for model in measured() if 0.1 <= model.mean <= 0.95]
     real, made_up = ([model for model in models if model.made_up == kind] for kind in (False, True))
     yield "\n## False differences with measured rates\n"
     yield (
         f"These models have several samples of each problem ([the counts](ledger/rates.csv), [licences]("
-        f"ledger/repositories.csv)). The limit is {100 * TYPICAL_LEVEL:g} % where the rates have the assumed spread "
-        f"of {RHO:g} or more, and {100 * LEVEL:g} % everywhere. No public file with several samples per problem of "
-        "AIME, AMC or MATH-500 was found. Means are 10 to 95 %. One standard deviation of a cell is "
-        f"{100 * (0.01 * 0.99 / RUNS) ** 0.5:.1f} at 1 %.\n"
+        f"ledger/repositories.csv)). The limit is {100 * TYPICAL_LEVEL:g} % if the rates have the assumed spread "
+        f"of {RHO:g} or more, and {100 * LEVEL:g} % otherwise. For AIME, AMC and MATH-500, we found no public file "
+        "with several samples per problem. The models have mean rates of 10 to 95 %. One standard deviation of a "
+        f"cell is {100 * (0.01 * 0.99 / RUNS) ** 0.5:.1f} at 1 %.\n"
     )
     columns = (
         f"| model, benchmark | spread | problems | {' | '.join(header)} |\n|---|---:|---:|{'---:|' * len(SAMPLES)}"
     )
-    yield "Rates: the measured shares, drawn towards their mean until they have the measured spread.\n"
+    yield (
+        "The first table simulates with rates. The rates are the measured shares, moved towards their mean until "
+        "they have the measured spread.\n"
+    )
     yield columns
     yield from real_rows(real)
-    yield "\nNo rates: both sides get measured samples, none of them twice. A dash: there are too few samples.\n"
+    yield (
+        "\nThe second table uses no rates. Both sides get measured samples, and no sample is used twice. A dash "
+        "means that there are too few samples.\n"
+    )
     yield columns
     yield from split_rows(real)
-    yield "\nMade-up tasks, whose problems are alike. A cell of several models is the largest of them.\n"
+    yield (
+        "\nThe third table has made-up tasks with similar problems. If a row has several models, a cell shows the "
+        "largest value.\n"
+    )
     yield columns
     yield from real_rows(made_up)
     yield "\n## False differences with training seeds\n"
     yield (
-        "Both sides train the same method, with a normal spread of the seeds of 1.9 points that is given. Rates have a "
-        f"mean of 0.5 and a spread of {RHO:g}. A cell has {RUNS // 4} pairs.\n"
+        "Both sides train the same method. The seeds have a normal spread of 1.9 points, and the command knows this "
+        f"spread. Rates have a mean of 0.5 and a spread of {RHO:g}. Each cell has {RUNS // 4} pairs.\n"
     )
     pairs = ((1, 1), (1, 3), (3, 3))
     yield f"| problems | samples | {' | '.join(f'{a} and {b} seeds' for a, b in pairs)} |"
@@ -366,8 +376,8 @@ def document() -> Iterator[str]:
         yield f"| {problems} | {samples} | {' | '.join(f'{100 * value:.1f}' for value in shares)} |"
     yield "\n## Power\n"
     yield (
-        "Two models differ by the gap in their means. Their rates have a mean of 0.5 and a spread of 0.5. A cell is "
-        f'how often the answer is "a difference", of {RUNS // 10} pairs.\n'
+        "Two models differ by the gap in their means. Their rates have a mean of 0.5 and a spread of 0.5. Each "
+        f'cell has {RUNS // 10} pairs, and shows how often the answer is "a difference".\n'
     )
     yield f"| problems | gap in points | {' | '.join(header)} |"
     yield "|---:|---:|" + "---:|" * len(SAMPLES)
@@ -378,8 +388,8 @@ def document() -> Iterator[str]:
     yield "\n## The spread of public models' rates\n"
     yield (
         f"The typical probability uses {RHO:g}. The table has public models with means from 10 to 90 %. A low spread "
-        "means more noise. Countdown is a made-up task whose problems are alike. The typical probability is too small "
-        "there. Spreads from ten seeds are rough: their own error is about a third of one minus the spread.\n"
+        "means more noise. Countdown is a made-up task with similar problems. The typical probability is too small for "
+        "Countdown. Spreads from ten seeds are rough. Their error is about a third of one minus the spread.\n"
     )
     yield "| source | model, benchmark | mean | spread |"
     yield "|---|---|---:|---:|"
@@ -387,8 +397,9 @@ def document() -> Iterator[str]:
         yield f"| {source} | {what} | {100 * mean:.1f} | {rho:.2f} |"
     yield "\n## A run against the seeds of a reference (tiny scale)\n"
     yield (
-        "Each of the ten seeds of an arm of the study is compared with the nine others, by the steps to a training "
-        "accuracy. Each refusal is false. Arms with a seed that never reaches the target are left out.\n"
+        "The arms are those of the tiny-scale study. Each of the ten seeds of an arm is compared with the other nine "
+        "seeds, by the number of steps to a target accuracy in training. All seeds belong to one arm, so each "
+        "refusal is false. If a seed never reaches the target, the arm is left out.\n"
     )
     yield "| target | seeds | refused, % |"
     yield "|---:|---:|---:|"

@@ -758,30 +758,31 @@ def page(counts: Mapping[str, Found], draws: Sequence[Draw], foreign_counts: Map
 
 {made_by("python -m benchmarks.audit")}
 
-Each kind is planted in {REPETITIONS} synthetic logs with seeds of their own. The logs are written as files, and
-`rlvr audit` is asked about one printed number. *found*: the verdict is right, and the answer has the sentence that
-names the cause. The plants are large. Smaller ones are found less often. If the
-largest value happens to be the last one, the right verdict is *stands*.
+Each kind of cause is planted in {REPETITIONS} synthetic logs, each with another seed. The logs are files. Then
+`rlvr audit` gets the files and one printed number. *found* means that the verdict is right, and that the answer names
+the cause. The planted causes are large. The audit finds small causes less often. If the largest value happens to be the
+last value, the right verdict is *stands*.
 
-The search tries compositions of typed choices (`evals/audit/grammar.py`). Two more tables say how good it is.
-[Compositions drawn at random](#compositions-drawn-at-random) are not in the table below: {drawn} of {len(draws)} are
-found. [Foreign numbers](#foreign-numbers) should not be explained: {share:.1%} of {rows_of_others[-1][2]} are.
-The hardest are scores of another model: {hard:.1%} of {total} are explained.
+The search tries combinations of choices (`evals/audit/grammar.py`). Two more tables test the search:
+
+- [Compositions drawn at random](#compositions-drawn-at-random) should be found: {drawn} of {len(draws)} are.
+- [Foreign numbers](#foreign-numbers) should not be explained: {share:.1%} of {rows_of_others[-1][2]} are. The hardest
+  foreign numbers are scores of another model: {hard:.1%} of {total} are explained.
 
 {tables[0]}
 
 ## Clean logs
 
-*found*: the number stands, and no cause is named.
+*found* means that the number stands, and that the audit names no cause.
 
 {tables[1]}
 
 ## Compositions drawn at random
 
-Each row is one composition of one to three steps, drawn from all that the search has for the files. Its number is
-printed with two digits after the point, and no simpler composition gives this number. *found*: the audit names the
-composition and stands by the digits. If many others are as simple, chance can explain the match. The audit then cannot
-tell.
+Each row is one composition of one to three steps, drawn at random from all compositions that the search knows for the
+files. The printed number has two digits after the point, and no simpler composition gives it. *found* means that the
+audit names the composition and says that its digits stand. If many other compositions are as simple, chance can explain
+the match. The verdict is then *cannot tell*.
 
 {markdown_table(("files", "composition", "verdict", "found"), drawn_rows(draws))}
 
@@ -789,10 +790,10 @@ tell.
 
 - *another model's score*: the score of another model on this benchmark, with one digit.
 - *any number*: a number within ten points of the file's score.
-- *explained*: the audit stands by the digits, with or without a choice. Less than 5 % of all should be explained.
+- *explained*: the audit says that the digits stand, with or without a choice. Less than 5 % of all should be explained.
 
-Each kind has {SETS} sets of files. **Explained: {share:.1%}**, 95 % interval {interval.low:.1%} to {interval.high:.1%}
-over the {SETS * len(KINDS)} sets of files, because the numbers of one set are not independent.
+Each kind has {SETS} sets of files. **Explained: {share:.1%}**, 95 % interval {interval.low:.1%} to {interval.high:.1%}.
+The interval is over the {SETS * len(KINDS)} sets of files, because the numbers of one set are not independent.
 
 {markdown_table(("files", "number", "asked", "explained", "cannot tell", "not found"), rows_of_others)}
 

@@ -138,12 +138,13 @@ def page(errors: dict[str, list[tuple[float, float]]]) -> str:
         [
             "# Corrections of the mismatch between trainer and sampler: exact bias and variance",
             made_by("python -m benchmarks.corrections") if "--write" in sys.argv else "",
-            f"The policies can be enumerated: {TOKENS} tokens, texts of {LENGTH}, {POLICIES} random tables. The "
-            "sampler's logits are the trainer's plus normal noise of the stated deviation. Each cell is *bias / "
-            "standard deviation* of the gradient estimate from one text, as shares of the exact gradient's "
-            "norm.\n\n**This is no language model. It shows how the corrections differ, not how large a mismatch "
-            "is.** A geometric mean over texts this short varies far more than over thousands of tokens, so its "
-            "mask drops more here.",
+            f"The policies are {POLICIES} random tables for texts of {LENGTH} tokens, with {TOKENS} different "
+            "tokens. So all texts can be listed, and the numbers are exact. The sampler has the trainer's logits "
+            "plus normal noise with the stated deviation. Each cell is *bias / standard deviation* of the gradient "
+            "estimate from one text, divided by the norm of the exact gradient.\n\n**This is no language model. It "
+            "shows how the corrections differ, not how large a mismatch is.** These texts are short, so the "
+            "geometric mean varies "
+            "more than over thousands of tokens. Its mask therefore drops more texts here.",
             table,
             "![Deviation against bias](corrections.svg)",
         ]

@@ -187,12 +187,13 @@ def one_seed() -> Iterator[str]:
     """The section of scores and differences of one training seed."""
     yield "\n## One training seed\n"
     yield (
-        "The problems have Beta difficulty, with mean rates of 1 to 98 %. At one end, nearly every problem is solved "
-        "always or never. At the other end, all problems have nearly the same rate. A difference is between equal "
-        "checkpoints, checkpoints with a third of the problems of other difficulty, or checkpoints with doubled odds."
-        "\n\nEach row is the least, the mean and the greatest coverage of its cases. `marked`: intervals that say `~`. "
-        "`unmarked and wrong`: the percentage of intervals that miss the truth and have no `~`, in the worst case of "
-        "the row.\n"
+        "The rates of the problems come from Beta distributions with means of 1 to 98 %. At one extreme, nearly "
+        "every problem is solved always or never. At the other extreme, all problems have nearly the same "
+        "rate. A difference compares two checkpoints. They are equal, or a third of the problems has other "
+        "rates, or one has doubled odds."
+        "\n\nEach row shows the least, the mean and the greatest coverage of its cases. `marked` is the share of "
+        "intervals with a `~`. An interval is `unmarked and wrong` if it misses the truth and has no `~`. "
+        "This column shows the worst case of the row, in percent.\n"
     )
     yield "| | problems | samples | least | mean | greatest | width | marked | unmarked and wrong |"
     yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
@@ -230,9 +231,9 @@ def document() -> Iterator[str]:
     yield from coverage_of_k.differences(RUNS, AGAIN)
     yield "\n## Several training seeds\n"
     yield (
-        "A cell is the coverage in percent (width in points). The columns are the standard deviation between training "
-        "seeds, and the rows are the shapes of its distribution. In the shape *collapse*, a fifth of the trainings end "
-        "about two standard deviations below the mean."
+        "A cell is the coverage in percent (width in points). Each column is a standard deviation between training "
+        "seeds. Each row is a shape of the distribution of the seeds. In the shape *collapse*, a fifth of the "
+        "trainings end about two standard deviations below the mean."
     )
     worst: list[tuple[float, str]] = []
     for problems, samples in ((30, 16), (500, 4)):
@@ -255,9 +256,9 @@ def document() -> Iterator[str]:
     yield from coverage_collapses.lines(COMPARISONS)
     yield "\n## A collapse that the seeds do not show, against an untrained model\n"
     yield (
-        "The difference is to an untrained model with the method's mean (500 problems, 4 samples). One training in "
-        "ten ends far below the others, by as many points as the column says. The numbers in brackets are for the "
-        "simulations in which no seed at hand has collapsed.\n"
+        "The untrained model has the same mean as the method (500 problems, 4 samples). One training in ten ends far "
+        "below the others. The column says by how many points. The numbers in brackets are for simulations in "
+        "which no seed has collapsed.\n"
     )
     drops = (0.1, 0.2, 0.5)
     yield "| seeds | " + " | ".join(f"{100 * drop:g} points" for drop in drops) + " | worst |"
@@ -268,9 +269,9 @@ def document() -> Iterator[str]:
         yield f"| {seeds} | {cells} | {lowest(a for a, _ in pairs)} ({lowest(b for _, b in pairs)}) |"
     yield "\n## False verdicts: a method against itself\n"
     yield (
-        "Three benchmarks of 48 problems, 16 samples, Holm over the three. A cell is the percentage with *higher* or "
-        "*lower* on some benchmark. In brackets, it is against an untrained model with the same mean. Fewer than three "
-        "seeds have no verdict about a method.\n"
+        "Three benchmarks of 48 problems, 16 samples, Holm over the three. A cell is the percentage of simulations "
+        "with *higher* or *lower* on some benchmark. In brackets, the method is compared with an untrained "
+        "model with the same mean. With fewer than three seeds, there is no verdict about a method.\n"
     )
     columns = [(shape, deviation) for shape in SHAPES for deviation in (0.02, 0.06)]
     yield "| seeds | " + " | ".join(f"{shape}, {100 * deviation:g}" for shape, deviation in columns) + " | worst |"
@@ -281,10 +282,10 @@ def document() -> Iterator[str]:
         yield f"| {seeds} | " + " | ".join(f"{100 * a:.1f} ({100 * b:.1f})" for a, b in (*pairs, worst_of)) + " |"
     yield (
         "\n**What no rule can guarantee.** If each training goes up or down with equal probability, all S seeds agree "
-        "with probability 2^(1 - S): 25, 12.5, 6.3 % for 3 to 5 seeds. The data then suggest a direction that is not "
-        "there. An untrained model has no seed noise to cancel it. No test keeps 5 % for every skew with any number of "
-        "seeds (Bahadur and Savage, Ann. Math. Stat. 27, 1956). Look at each seed before you believe a verdict from "
-        "few."
+        "with probability 2^(1 - S): 25, 12.5, 6.3 % for 3 to 5 seeds. The data then suggest a direction that does "
+        "not exist. An untrained model has no seed noise that could cancel it. No test keeps 5 % for every "
+        "skew with any number of seeds (Bahadur and Savage, Ann. Math. Stat. 27, 1956). Look at each seed "
+        "before you believe a verdict from few seeds."
     )
 
 

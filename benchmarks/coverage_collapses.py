@@ -135,7 +135,7 @@ def lines(runs: int) -> Iterator[str]:
         f"between seeds), B collapses. A row has {runs} comparisons, and one standard deviation is at most "
         f"{50 / np.sqrt(runs):.1f}. Numbers are percent.\n\n"
         "- *none shown*: the probability that no seed of B collapses (computed)\n"
-        "- *covered*: the interval of the difference holds its truth\n"
+        "- *covered*: the interval of the difference contains the true difference\n"
         "- *Welch*: false verdicts if only Welch's test decides\n"
         "- *larger spread*: false verdicts if both sides get the larger spread\n"
         "- *needs no assumption*: how often `rlvr compare` says *higher* or *lower*. The means are equal, so each is a "
@@ -155,7 +155,7 @@ def lines(runs: int) -> Iterator[str]:
         shares = (rules.covered, rules.welch, rules.widest, rules.needs_none, rules.without)
         yield f"| {name} | {seeds} | {100 * (1 - rate) ** seeds:.0f} | {_percents(shares)} |"
     yield f"\nIn the column *needs no assumption*, the worst row has {100 * worst:.1f} %.\n"
-    yield "Two stable methods, of which B is better: these verdicts are true.\n"
+    yield "In the next table, both methods are stable, and B is better. These verdicts are true.\n"
     yield f"| B is better by | seeds | {' | '.join(names[1:])} |"
     yield "|---|---:|---:|---:|---:|---:|"
     for gain, seeds in product(GAINS, SEEDS[:4]):
@@ -163,14 +163,14 @@ def lines(runs: int) -> Iterator[str]:
         shares = (rules.welch, rules.widest, rules.needs_none, rules.without)
         yield f"| {100 * gain:g} points | {seeds} | {_percents(shares)} |"
     yield (
-        "\n**What no rule can have.** Seeds that show no collapse look the same whether the method never "
-        "collapses or has not done so yet. Let a rule resolve a difference d between stable methods with "
-        "probability w. Let one method collapse by d / r with probability r. The collapses then cancel d in the mean, "
-        "and the rule errs with probability w (1 - r)^S. For r = 10 %, this is 73, 59 and 35 % of w with 3, 5 and "
+        "\n**A limit of every rule.** Some methods never collapse, and other methods have not collapsed yet. Their "
+        "seeds look the same. Let a rule resolve a difference d between stable methods with probability w. "
+        "Let one method collapse by d / r with probability r. The collapses then cancel d in the mean, and "
+        "the rule errs with probability w (1 - r)^S. For r = 10 %, this is 73, 59 and 35 % of w with 3, 5 and "
         "10 seeds.\n\n"
         "So with few seeds, a rule must miss differences of 5 points, or say which trainings its verdict is about. "
-        "`rlvr compare` does the second. Giving both sides the larger spread does not help, because these seeds show "
-        "no spread."
+        "`rlvr compare` says which trainings. Giving both sides the larger spread does not help, because "
+        "these seeds show no spread."
     )
     yield "\n## Tables with many arms\n"
     yield (
@@ -186,9 +186,9 @@ def lines(runs: int) -> Iterator[str]:
         shares = (of_tables.false, of_tables.false_whole, of_tables.power, of_tables.power_whole)
         yield f"| {seeds} | {_percents(shares, '.1f')} |"
     yield (
-        "\nTables keep Holm per arm. A verdict is then the verdict of `rlvr compare`, and does not depend on the "
-        "other arms of the table. Below each table, two numbers are printed: the error rate of the whole table, and "
-        "how many differences stay resolved if all are corrected together."
+        "\nTables use Holm's correction per arm. A verdict is then the same as in `rlvr compare`, and does not "
+        "depend on the other arms of the table. Two numbers stand below each table: the error rate of the "
+        "whole table, and how many differences stay resolved if all are corrected together."
     )
 
 

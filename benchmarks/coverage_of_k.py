@@ -237,9 +237,9 @@ def scores(runs: int, again: int) -> Iterator[str]:
     """The section of scores."""
     yield "\n## pass@k and maj@k near their bounds, one training seed\n"
     yield (
-        f"A row has {len(shapes())} shapes of problems: 0.3 to 10 % hard ones among easy ones, 1 to 3 % solvable ones "
-        "among hopeless ones, and Beta distributions. In maj@k, an incorrect response gives one of two wrong "
-        "answers.\n\n"
+        f"A row has {len(shapes())} shapes of problems: 0.3 to 10 % hard problems among easy problems, 1 to 3 % "
+        "solvable problems among hopeless problems, and Beta distributions. In maj@k, an incorrect response "
+        "gives one of two wrong answers.\n\n"
         f"{_columns(runs, again)}\n"
     )
     sizes = [
@@ -255,9 +255,10 @@ def differences(runs: int, again: int) -> Iterator[str]:
     """The section of differences."""
     yield "\n## Differences of pass@k and maj@k, one training seed\n"
     yield (
-        "The problems have the shapes of the table above. Two models try the same problems: equal models, models that "
-        "differ on a third of the problems, and one with doubled odds on every problem. The columns are those of "
-        f"the table above. Each pair is simulated {runs // 2} times, and the named ones {again:,} times again.\n"
+        "The problems have the shapes of the table above. Two models try the same problems. The models are equal, or "
+        "they differ on a third of the problems, or one has doubled odds on every problem. The columns are "
+        f"the same as in the table above. Each pair is simulated {runs // 2} times, and the named ones {again:,} "
+        "times again.\n"
     )
     pairs = tuple(kind for kind in KINDS if kind)
     sizes = [

@@ -153,14 +153,14 @@ def page() -> str:
             "# What GRPO means in eight frameworks",
             made,
             "The table has the defaults of each framework at a stated commit. `baselines/frameworks.py` has the "
-            "source of each value. Each framework is an arm (`rlvr run paper=baselines arm=grpo_verl`). It is "
-            "also a value for the arms of any paper (`rlvr run paper=egsw arm=grpo like=verl`). *Cosine* and "
-            "*norm ratio* compare the gradient of the loss on one identical batch with that of TRL's defaults.",
+            "source of each value. Each framework has an arm (`rlvr run paper=baselines arm=grpo_verl`). You can "
+            "also use its defaults in the arms of any paper (`rlvr run paper=egsw arm=grpo like=verl`). *Cosine* and "
+            "*norm ratio* compare the gradient of its loss with the gradient of TRL's loss, on the same batch.",
             markdown_table(header, rows, left=9),
             f"The batch contains {PROMPTS} tiny problems with {GROUP} responses each of the tiny base model "
             f"({100 * solved:.0f} % correct). The log-ratios to the sampling policy have a deviation of "
             f"{float(gaps.std()):.3f}, so clipping hardly acts. **Tiny scale: a model of under 2M parameters on "
-            "made-up arithmetic.** Our declarations leave this out:",
+            "made-up arithmetic.** Our declarations differ from the frameworks in these points:",
             notes,
         ]
     )

@@ -394,12 +394,15 @@ def answer(pairs: Sequence[Pair], our_verdicts: Sequence[bool | None], mv_verdic
     ]
     return (
         f"**On {len(labels):,} pairs that others labelled, the grader agrees with {100 * right / len(labels):.1f} % of "
-        f"the labels, math-verify with {100 * their_right / len(labels):.1f} %.** It accepts {accepts} pairs whose "
-        f"label says incorrect and rejects {rejects} whose label says correct. math-verify accepts {their_errors[0]} "
-        f"and rejects {their_errors[1]}.\n\n"
-        "The grader's rules were written with these pairs in view. This table shows the agreement at first sight:\n\n"
+        f"the labels. math-verify agrees with {100 * their_right / len(labels):.1f} %.** The grader accepts "
+        f"{accepts} pairs "
+        f"with the label incorrect, and rejects {rejects} pairs with the label correct. math-verify accepts "
+        f"{their_errors[0]} and rejects {their_errors[1]}.\n\n"
+        "We wrote the rules of the grader while we saw these pairs. This table shows the agreement before we saw them:"
+        "\n\n"
         + markdown_table(("first scoring", "grader %", "math-verify %"), at_first, left=1)
-        + "\n\nSome labels are wrong, and some follow another convention. The last table reads each disagreement.\n"
+        + "\n\nSome labels are wrong, and some follow another convention. The last table gives the reason of each "
+        "disagreement.\n"
     )
 
 
@@ -433,8 +436,8 @@ def agreement(pairs: Sequence[Pair], our_verdicts: Sequence[bool | None], mv_ver
     return point_rows(
         "grader",
         "Share of labels that each grader agrees with, by set",
-        "The lines are 95 % intervals over the pairs of a set, whose number stands beside it. The first scoring "
-        "covers all pairs of a set. No rule had been written with that set in view.",
+        "The lines are 95 % intervals over the pairs of a set. The number of pairs is in brackets. The first scoring "
+        "covers all pairs of a set, before we wrote a rule for this set.",
         "",
         pd.DataFrame(rows, columns=["model", "set", *ENDS]),
         ["math-verify", "ours", "ours, first scoring"],
@@ -458,11 +461,9 @@ def accuracy(pairs: Sequence[Pair], our_verdicts: Sequence[bool | None], mv_verd
         counts = [*mistakes, sum(verdict is None for verdict in our_labels), *their_mistakes]
         rows.append((name, str(len(chosen)), *shares, *map(str, counts)))
     return (
-        "## Accuracy\n\nShare of the graded pairs on which a verdict agrees with the label, even where the label is "
-        "wrong. "
-        "A wrong accept has the label incorrect. An unscored pair agrees with no label.\n\n"
-        + markdown_table(header, rows, left=1)
-        + "\n"
+        "## Accuracy\n\nThe table shows the share of pairs for which the verdict equals the label. Wrong labels "
+        "count too. A *wrong accept* is an accepted pair with the label incorrect. An unscored pair equals no "
+        "label.\n\n" + markdown_table(header, rows, left=1) + "\n"
     )
 
 
@@ -487,9 +488,11 @@ def families(pairs: Sequence[Pair], our_verdicts: Sequence[bool | None], mv_verd
     header = ("set", "family", "equal", "false friends", "ours: right", "wrong accepts", "wrong rejects",
               "math-verify: right", "wrong accepts", "wrong rejects")  # fmt: skip
     return (
-        "## Families\n\nSpellings of our own that are equal, and false friends that look equal and are not. The rules "
-        "were written with `families` and `pairs` in view. `fresh` and both sets of `pairs` were written before "
-        "their first scoring, which is under Sets.\n\n" + markdown_table(header, rows, left=2) + "\n"
+        "## Families\n\nWe wrote these pairs. Some are equal answers with different spellings. A *false friend* "
+        "looks equal, and is not. We saw `families` and `pairs` when we wrote the rules. `fresh` and both sets of "
+        "`pairs` were written before their first scoring, which the section Sets shows.\n\n"
+        + markdown_table(header, rows, left=2)
+        + "\n"
     )
 
 
@@ -502,7 +505,7 @@ def sets(pairs: Sequence[Pair], at_hand: Sequence[Pair]) -> str:
         rows.append((name, use, scored[0], *scored[1:], f"{labelled[name]:,}", f"{graded[name]:,}"))
     header = ("set", "use", "first scored at", "ours %", "math-verify %", "labelled", "graded now")
     return (
-        "## Sets\n\nWe grade a pair only if we have its texts. No set is unseen any more.\n\n"
+        "## Sets\n\nWe grade a pair only if we have its texts. By now, we have seen every set.\n\n"
         + markdown_table(header, [row for row in rows if labelled[row[0]]], left=3)
         + "\n"
     )
@@ -524,9 +527,9 @@ def disagreements(
         if our_verdict is not p.label
     ]
     return (
-        f"## Disagreements\n\nThe {len(rows)} pairs on which our verdict is not the label, each with a reason that "
-        "a person read. Some labels depend on more than the value, and the table says on what. We may not copy others' "
-        "texts, so `pair` is the hash in the data file.\n\n"
+        f"## Disagreements\n\nOn these {len(rows)} pairs, our verdict differs from the label. A person read each "
+        "pair, and gave the reason. Some labels depend on more than the value, and the table says on what. We may not "
+        "copy others' texts, so `pair` is the hash in the data file.\n\n"
         + markdown_table(("set", "pair", "source", "ours", "math-verify", "reason"), rows, left=6)
         + "\n"
     )
@@ -537,14 +540,14 @@ def wrong_accepts(pairs: Sequence[Pair], mine: Sequence[bool | None]) -> str:
     reasons = [p.reason or p.about for p, accepted in zip(pairs, mine, strict=True) if accepted and not p.label]
     counts = Counter(re.split(r": |; ", reason)[0] for reason in reasons)
     return (
-        "## Wrong accepts\n\nThese pairs are accepted, and their label is 0. A person read each reason: a named "
-        "convention, a label that is wrong, or something that the label asks for besides the value.\n\n"
+        "## Wrong accepts\n\nThe grader accepts these pairs, and their label is incorrect. A person read each pair. "
+        "The reason is a named convention, a wrong label, or a label that asks for more than the value.\n\n"
         "- `digits`, `decimal_comma` and `missing_unit` are switches (`evals.grading.Conventions`)\n"
-        "- `value`: equal, whatever the form\n"
+        "- `value`: the value is equal, in any form\n"
         "- `boxed_last`: the last box is the answer\n"
         "- `words`: a number in words is that number\n"
         "- `letters`: `abc` means a times b times c\n"
-        "- `sets`: an inequality is its interval\n\n"
+        "- `sets`: an inequality equals its interval\n\n"
         + markdown_table(("reason", "pairs"), [(reason, str(n)) for reason, n in counts.most_common()], left=1)
         + "\n"
     )
@@ -565,8 +568,8 @@ def rules(pairs: Sequence[Pair]) -> str:
     rows += [(name, "no rule applied", "", "", str(n), str(against[name])) for name, n in decided.items()]
     header = ("rule", "accepts", "example", "counter-example", "pairs", "against their label")
     return (
-        "## Rules\n\nThe rules are in the order in which they are tried. The first that applies decides. `same_value` "
-        "evaluates both sides at points. A side that it cannot read is not equal.\n\n"
+        "## Rules\n\nThe grader tries the rules in this order. The first rule that applies decides. `same_value` "
+        "evaluates both sides at random points. If it cannot read a side, the sides are not equal.\n\n"
         + markdown_table(header, rows, left=4)
         + "\n"
     )
@@ -607,9 +610,9 @@ def speed(pairs: Sequence[Pair]) -> str:
         rows.append((name, str(len(chosen)), *(f"{1000 * s:.2f}" for s in (*our_seconds, *mv_seconds)), *ratios))
     header = ("class", "pairs", "ours p50 ms", "p99 ms", "math-verify p50 ms", "p99 ms", "ratio of p50", "of p99")
     return (
-        "## Speed\n\nA cell is milliseconds of processor time per distinct answer. Answers are graded one by one in "
-        f"one run, and the golds are read before the timing starts. A class has at most {TIMED} pairs, "
-        "whose texts differ.\n\n"
+        "## Speed\n\nA cell shows milliseconds of processor time per distinct answer. One process grades the answers "
+        f"one by one. The golds are read before the timing starts. A class has at most {TIMED} pairs with different "
+        "texts.\n\n"
         "- plain: numbers in digits\n"
         "- symbolic: with letters for variables or functions\n"
         "- worked out: limits, integrals, sums and products over an index\n"
@@ -630,7 +633,7 @@ def worst() -> str:
         took.append((time.process_time() - start, text))
     slowest, text = max(took)
     return (
-        f"Of {len(made):,} texts made to be slow, of at most 2,000 characters (`tests/evals/grading`), the worst takes "
+        f"We made {len(made):,} slow texts with at most 2,000 characters (`tests/evals/grading`). The slowest takes "
         f"{slowest:.2f} s of processor time: `{text[:20]}`... .\n"
     )
 

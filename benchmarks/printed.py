@@ -95,11 +95,12 @@ def page() -> str:
     stated = sum(len(column.cells) for column in every if column.stated)
     return f"""# Can the published cells be shares of whole samples?
 
-A score of P problems with n samples each is a whole number of P × n. `python -m benchmarks.printed --write` tries every
-n from 1 to {MOST} on {cells} cells in {len(every)} columns. A cell fits if rounding or cutting off gives its digits.
+With P problems and n samples each, a score is a whole number of correct samples, divided by P × n.
+`python -m benchmarks.printed --write` tries every n from 1 to {MOST} on {cells} cells in {len(every)} columns. A cell
+fits if a whole number gives its digits, after rounding or cutting off.
 
-**{sum(count for _, count in doubted)} of {stated} cells with a stated n do not fit it.** pass@k and maj@k
-count as whole numbers of problems if the paper states n = k. A paper may have sampled more, or averaged several runs.
+**{sum(count for _, count in doubted)} of {stated} cells with a stated n do not fit this n.** If the paper states n = k,
+pass@k and maj@k must be whole numbers of problems. A paper may have taken more samples, or averaged several runs.
 
 ## Columns with a cell that does not fit
 
@@ -109,7 +110,7 @@ count as whole numbers of problems if the paper states n = k. A paper may have s
 
 ## All columns
 
-"n that fits all cells" stops where every number with these digits would fit.
+The list "n that fits all cells" ends at the n for which every number with these digits fits.
 
 | Paper | Table | Benchmark | Metric | Cells | Stated n | n that fits all cells |
 | --- | --- | --- | --- | ---: | ---: | --- |

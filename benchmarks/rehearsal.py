@@ -33,10 +33,13 @@ from harness.spec import catalogue
 SCALES = ("paper", "small")
 PAGE = ROOT / "results" / "rehearsal.md"
 ABOUT = """\
-A dwarf has the model's own configuration with one narrow layer. Plan and configuration are those of the real run on the
-machine named. *Tokens trained* counts the arm's longest sequence (prompt and response). *Evaluated* counts its longest
-response. One response of a rollout has that length, and the others are short. vLLM checks the arguments of an engine
-for both. `(verl)`: TRL cannot train the arm."""
+A *tiny copy* has the configuration of the model, but only one narrow layer. Plan and configuration are the same as in
+the real run on the named machine. In each rollout, one response has the full length, and the other responses are short.
+vLLM checks the engine's arguments for both lengths of the table:
+
+- *tokens trained*: the length of the arm's longest sequence (prompt and response)
+- *tokens evaluated*: the length of the arm's longest response
+- `(verl)`: TRL cannot train the arm"""
 
 
 @dataclass(frozen=True)
@@ -114,14 +117,15 @@ def page(rows: Mapping[Case, dict[str, Any]], origin: str, missing: Sequence[Cas
     reached = [f"Not reached: {'; '.join(f'{c.paper} {c.model}/{c.arm}, {c.scale}' for c in missing)}."]
     return "\n".join(
         [
-            "# Rehearsal: every default run with a dwarf of its model",
+            "# Rehearsal: every default run with a tiny copy of its model",
             "",
             f"**{len(rows) - stopped} of {len(rows)} runs passed every stage.** "
-            + (f"{stopped} did not, for the reasons that follow." if stopped else "None was stopped."),
+            + (f"{stopped} did not. The list gives the reason:" if stopped else "None was stopped."),
             *(reached if missing else []),
             "",
             *([*notes, ""] if notes else []),
             f"{origin} Rehearsed at {', '.join(commits)}.",
+            "",
             ABOUT,
             "",
             "## All runs",

@@ -66,11 +66,11 @@ def assumed(value: T, why: str) -> Sourced[T]:
 
 
 def described(record: Mapping[str, Any]) -> str:
-    """ "egsw with yours: prompt, n", of a protocol as a record has it: its name and values."""
+    """ "egsw (you set: prompt, n)", of a protocol as a record has it: its name and values."""
     changed = [
         key for key, value in record.items() if isinstance(value, Mapping) and value.get("origin") == Origin.USER
     ]
-    return f"{record.get('name')}" + (f" with yours: {', '.join(changed)}" if changed else "")
+    return f"{record.get('name')}" + (f" (you set: {', '.join(changed)})" if changed else "")
 
 
 def differing_fields(old: object, new: object, at: str = "") -> Iterator[tuple[str, Any, Any]]:

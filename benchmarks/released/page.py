@@ -16,27 +16,31 @@ from benchmarks.released.verl_actor import VerlActor
 from evals.notebook import markdown_table
 
 INTRODUCTION = (
-    "Does the code that a paper's authors released compute the equation that the paper prints? Each row imports the "
-    "code at one commit and drives its own update step with drawn batches. It compares the gradient of the loss with "
-    "respect to the log-probabilities of the sampled tokens with that of our equation. A verdict is about the code at "
-    "that commit, with that script. It says nothing about which code produced a paper's numbers."
+    "Does the released code of a paper compute the equation that the paper prints? For each row, we import the "
+    "code at one commit, and run its own update step on the batches below. Then we compare two gradients: the "
+    "gradient of the released loss, and the gradient of our equation. Both are over the log-probabilities of "
+    "the sampled tokens. A verdict is about the code at this commit, with this script. It says nothing about "
+    "the code that produced the paper's numbers."
 )
 
 READING = """\
-- *equation* says where the paper's equation is declared in this repository.
-- *presence* is ⟨r − b, m − b⟩ / |m − b|², with r the released gradient, m the method's, and b its baseline's.
-  It is 1 if the method's own change is all there, and 0 if none of it is. The table has the value farthest from 1.
-- *residual* is |r − m| / |m − b|: 0 if the gradients are equal. The table has the largest of all batches.
-- *cosine* and *norm ratio* compare r with m. The table has the smallest cosine, and the norm ratio of that batch.
-  A cosine alone is blind: a factor near 1 that is never applied leaves it at 0.9999.
-- *two passes* compares released gradients of one optimiser step, cut into two forward passes and into one (on oat:
-  into one per response). The table has the smallest cosine. Below 1, the result depends on how a step is cut.
-- A residual below 0.00001 counts as equal: veRL adds 1e-8 to a denominator, and oat computes in float32."""
+- *equation*: the place of the paper's equation in this repository.
+- *presence*: ⟨r − b, m − b⟩ / |m − b|². Here r is the released gradient, m the method's gradient, and b the gradient of
+  the method's baseline. If presence is 1, the released code has the method's whole change. If it is 0, the released
+  code has no part of the change. The table has the value farthest from 1.
+- *residual*: |r − m| / |m − b|. It is 0 if the gradients are equal. The table has the largest value of all batches.
+- *cosine* and *norm ratio* compare r with m. The table has the smallest cosine, and the norm ratio of the same batch. A
+  cosine alone cannot show every fault. If a factor near 1 is missing, the cosine is still 0.9999.
+- *two passes* compares two released gradients of one optimiser step. One computes the step in two forward passes, the
+  other in one pass (on oat: in one pass per response). The table has the smallest cosine. If it is below 1, the result
+  depends on how a step is divided.
+- A residual below 0.00001 counts as equal. veRL adds 1e-8 to a denominator, and oat computes in float32."""
 
 LIMITS = """\
-What is not run: the workers, the sharding, dynamic batches, the advantage estimators (except on oat), and bfloat16.
-The scripts are read and never run. Stubs stand for packages that are not installed. No update step called one.
-Do you read a row differently? Say so in an issue, and your answer goes below the row."""
+We do not run the workers, the sharding, dynamic batches, the advantage estimators (except on oat), or bfloat16. We read
+the scripts, and never run them. If a package is not installed, a stub replaces it. No update step called a stub.
+
+Do you read a row differently? Open an issue. We add your answer below the row."""
 
 
 @dataclass(frozen=True)
@@ -135,19 +139,19 @@ def page(rows: Mapping[str, Row], folder: Path, batches: Mapping[str, str], made
     return "\n\n".join(
         part
         for part in (
-            "# Released code beside its paper's equation",
+            "# Released code compared with the equation of its paper",
             made,
             INTRODUCTION,
             table(rows),
             "## How to read it",
             READING,
-            "Every case gets these batches, as two optimiser steps each:",
+            "Every case gets these batches. Each batch is two optimiser steps:",
             drawn,
             LIMITS,
             "## Each row",
             *(details(key, row, folder) for key, row in rows.items()),
-            "## Bring the code",
-            "These commands bring the code. None of it is part of this repository.",
+            "## Get the code",
+            "These commands download the code. This repository contains none of it.",
             bring,
         )
         if part

@@ -183,7 +183,7 @@ def _stated_lines(file: AnswerFile) -> list[str]:
         lines += [f"  from the verdicts in it: {value}" for value in file.recomputed.values()]
     else:
         lines = [f"  their verdict: {file.label}"] if file.label not in (None, "expected") else []
-        lines += [f"  from their verdicts {name}: {value}" for name, value in file.recomputed.items()]
+        lines += [f"  score from their verdicts ({name}): {value}" for name, value in file.recomputed.items()]
     if file.several:
         how = "any of them is right" if file.golds == "any" else "a response must list them all"
         lines.append(f"  {file.several} rows have several golds; {how}")

@@ -49,7 +49,7 @@ def _printed(caption: str, cells: Sequence[Published], matches: Sequence[Measure
         for model, arm, title in dict.fromkeys((c.model, c.arm, c.row) for c in cells)
     ]
     units = sorted({c.unit for c in cells})
-    measured = "" if matches else " Not measured: this store holds no finished run of these arms at paper scale."
+    measured = "" if matches else " Not measured: there is no finished run of these arms at paper scale."
     note = f"As published ({', '.join(units)}).{measured}"
     return Grid(caption, ("method", *titles), tuple(rows), (note,))
 

@@ -39,9 +39,9 @@ def page(tables: Mapping[str, pd.DataFrame]) -> str:
     lines = [
         "# Files of other labs: every table",
         "",
-        "`python -m studies.ledger` writes this page. It is not edited by hand. Other labs published these "
-        "files. Nothing was trained or generated here. Nothing is copied from repositories without a "
-        "licence. Their scores are computed and cited.",
+        "`python -m studies.ledger` writes this page. It is not edited by hand. Other labs published the "
+        "files. We trained and generated nothing. If a repository has no licence, we compute and cite its scores, "
+        "and copy no text of it.",
         "",
         "Scores are in percent. *low* and *high* are 95 % intervals over problems. With three seeds or "
         "more, the interval also covers seeds if the file has verdicts. Without verdicts, it covers the "
@@ -60,9 +60,10 @@ def page(tables: Mapping[str, pd.DataFrame]) -> str:
             CLAIMS,
         ),
         *_section(
-            "One run, several checkpoints: the last, the largest, and the largest of equal models",
+            "One run with several checkpoints: the last score, the largest score, and the largest score of equal "
+            "models",
             "- *largest_of_equal*: the expected largest score if all checkpoints were one model\n"
-            "- *chance_of_largest*: the probability that equal models reach the largest score that was seen\n"
+            "- *chance_of_largest*: the probability that equal models reach the largest score of the file\n"
             "- *chosen_cross_fitted*: the best checkpoint on one half of the problems, measured on the other "
             "half\n\n"
             "If a file has only scores, the first two are upper bounds.",
@@ -71,15 +72,15 @@ def page(tables: Mapping[str, pd.DataFrame]) -> str:
         ),
         *_section(
             "One recipe, several seeds",
-            "*last*: the mean over seeds. *seed_pairs_called_different*: pairs whose paired 95 % interval over "
-            "problems excludes zero. If such an interval said what another training gives, it would be 5 % of them. "
-            f"Where nothing is measured, `rlvr power` assumes {100 * default_spread().seed_sd.value:.0f} points as "
-            "*seeds_sd*.",
+            "*last* is the mean over seeds. *seed_pairs_called_different* counts pairs whose paired 95 % interval over "
+            "problems excludes zero. If such an interval also covered the seeds, only 5 % of the pairs would be "
+            "counted. For a recipe without a measured *seeds_sd*, `rlvr power` assumes "
+            f"{100 * default_spread().seed_sd.value:.0f} points.",
             series[series["seeds"] > 1],
             SEEDS,
         ),
         *_section(
-            "Several samples a problem",
+            "Several samples per problem",
             "The numbers are for the last checkpoint, in percent. pass@k is by the authors' verdicts. maj@k is "
             "by our verdicts (policy `qwen`), if the file has the responses. `~`: approximate.",
             series[series["several_samples"] != ""],
@@ -92,23 +93,23 @@ def page(tables: Mapping[str, pd.DataFrame]) -> str:
             "- *boxed_last* to *qwen*: by our verdicts under that extraction policy\n"
             "- *ours*: by our verdicts on the answer in a tag. Without a tag, by `qwen`.\n"
             "- *agree*, *causes*: agreement of *ours* with the labels, and points from labels to *ours*\n\n"
-            "Unscored samples are left out. Samples of *gold_cut*, whose gold lost words or line breaks in the "
-            "file, keep their label.",
+            "Unscored samples are left out. *gold_cut* counts samples whose gold lost words or line breaks in the "
+            "file. These samples keep their label.",
             tables.get("grades", none),
             GRADES,
         ),
         *_section(
             "What both graders reject",
-            "Both graders may be wrong together. For each printed score, up to 24 samples that both call wrong "
-            "(`rejected.csv`) were judged by gold and answer. A few were judged by the end of the response. A "
-            "script judged pairs of unequal plain numbers. Samples without an answer were not read.\n\n"
+            "Both graders may be wrong together. For each printed score, we took up to 24 samples that both graders "
+            "call wrong (`rejected.csv`). We judged them by gold and answer, and a few by the end of the response. A "
+            "script judged pairs of unequal plain numbers. We did not read samples without an answer.\n\n"
             "- *right*: the response is right\n"
-            "- *convention*: the response is right if a rounded number is, or a form that the gold does not "
-            "have\n"
+            "- *convention*: the response is right if one accepts a rounded number, or a form that differs from the "
+            "gold\n"
             "- *by_reading*: *ours*, plus the share of *right* among all that both reject\n"
-            "- *reading_low*, *reading_high*: *ours* plus the ends of that share's 95 % interval (Clopper and "
-            "Pearson)\n\n"
-            "If few samples are right, this interval is wide.",
+            "- *reading_low*, *reading_high*: *by_reading* with the ends of the 95 % interval of this share (Clopper "
+            "and Pearson)\n\n"
+            "We read at most 24 samples, so this interval is wide.",
             tables.get("by_reading", none),
             BY_READING,
         ),
@@ -120,8 +121,8 @@ def page(tables: Mapping[str, pd.DataFrame]) -> str:
         ),
         *_section(
             "Untrained models in the tables of reproduced papers",
-            "The table has the five papers' printed scores, and others' measurements of these models with "
-            "other prompts and decoding. The sources are in `reproductions/elsewhere.yaml`.",
+            "The table has the scores that the five papers print, and scores of the same models that other people "
+            "measured with other prompts and decoding. The sources are in `reproductions/elsewhere.yaml`.",
             tables.get("base_rows", none),
             "paper model cell published others by",
         ),

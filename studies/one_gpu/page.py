@@ -41,10 +41,10 @@ def page(runs: Iterable[Run]) -> str:
     table = "No run is archived yet." if not rows else _markdown(header, rows)
     return f"""# Methods with one recipe on one GPU
 
-Written by `python -m studies.one_gpu page` from the archives of runs.
+`python -m studies.one_gpu page` writes this page from the archives of runs.
 
-**Small scale, real weights: no number is a paper's own.** All rows share [one recipe](preregistration.md). Fewer
-than three seeds say nothing about a method. Two rows are comparable if their weights are equal.
+**Small scale, real weights: no number is a paper's own.** All rows share [one recipe](preregistration.md). With
+fewer than three seeds, a row says nothing about a method. You can compare two rows if their weights are equal.
 
 {table}
 

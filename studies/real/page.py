@@ -52,8 +52,10 @@ CURVES = {
 }
 WINDOWS = {LAST_QUARTER: "last quarter", SECOND_QUARTER: "second quarter", (0.0, 1.0): "all"}
 AFTER_CLAIMS = (
-    'A claim has a p-value from three seeds on. "All" rollouts can differ from the table above, which covers the last '
-    'quarter. The claim about pass@8 (it is not lower than with GRPO) is decided by the table "Differences".'
+    'A claim gets a p-value only with three seeds or more. Rows with "all" cover all rollouts. So their numbers can '
+    "differ from the table above, which covers the last quarter. The claim about pass@8 is not in this table: pass@8 "
+    'is not lower than with GRPO. The table "Differences" decides it.\n\n'
+    '"More of the gain comes late" compares how much the reward rises from the second quarter to the last quarter.'
 )
 
 
@@ -113,7 +115,7 @@ def page(design: Design, runs_by_arm: Arms, compared: Sequence[Difference], plot
 The [design](preregistration.md), with digest {design.digest}, was committed before the first run.
 
 **{len(seeds)} of {len(design.entries)} arms have a run, and {whole} have all {design.seeds} seeds.** With fewer
-than three seeds, a difference is about these checkpoints only. It says nothing about the method.
+than three seeds, a difference is about these checkpoints only, and not about the method.
 
 **The task.** A problem is a·b + c or a positive a·b - c, such as `7 * 5 + 3 =`. No number in a problem is above 20.
 The prompt shows two worked examples. The model trains on {problems.TRAINED:,} problems. The scores cover
@@ -125,19 +127,22 @@ The prompt shows two worked examples. The model trains on {problems.TRAINED:,} p
 
 ## Scores
 
-An unscored response is neither right nor wrong. "A to B if graded" gives two scores: A if all unscored
-responses are wrong, and B if all are right.
+An unscored response is neither right nor wrong. "A to B if graded" gives two scores. The score is A if all
+unscored responses are wrong, and B if all of them are right.
 
 {_scores([entry.key for entry in design.entries], runs_by_arm)}
 
 ## Differences
 
-Each row is an arm minus GRPO, or a placebo minus its method, in percentage points. Holm's p decides the verdict. Holm's
-correction covers all {family} comparisons of the design in one metric. So a difference can be *not resolved* although
-its interval excludes zero.
+Each row is an arm minus GRPO, or a placebo minus its method, in percentage points. A *placebo* is the same method with
+shuffled signals. Holm's p is the p-value after Holm's correction for all {family} comparisons in one metric.
 
-The table shows Holm's p only for three seeds or more. With fewer seeds, this p covers problems only. It still decides
-the verdict on the checkpoints. The table then shows "–", because the p says nothing about the method.
+- *Higher* or *lower*: Holm's p is at most 0.05. An interval can exclude zero although Holm's p is above 0.05.
+- *Equal*: the difference is within {100 * design.margin:g} points. This has its own Holm's p, from two one-sided tests.
+- *Not resolved*: all other differences.
+
+With fewer than three seeds, p is about problems only. The verdict is then about the checkpoints, and the table shows
+"–" for Holm's p.
 
 {_differences(compared)}
 

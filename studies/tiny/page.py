@@ -68,7 +68,7 @@ def page(design: Design, arms: Arms, checked: CheckedClaims, plots: Sequence[Plo
         *(f"![{plot.title}]({FIGURES}/{plot.name}.png)\n\n{plot.caption}\n" for plot in front),
         f"**{label[:1].upper()}{label[1:]}.** {_state(design, arms)}",
         "",
-        "[findings.md](findings.md) describes the surprises, each checked a second way.",
+        "[findings.md](findings.md) describes the surprising results. Each was checked in a second way.",
         "",
     ]
     grids = [
@@ -85,11 +85,11 @@ def page(design: Design, arms: Arms, checked: CheckedClaims, plots: Sequence[Plo
         "### How it was made",
         "",
         f"`python -m studies.tiny {option}write` writes this page from the tables beside it. It is not edited by hand. "
-        f"Design {design.digest}, registered in [preregistration.md](preregistration.md) before the first run.",
+        f"Its design is registered in [preregistration.md](preregistration.md), with the digest {design.digest}.",
         "",
         "Everything here comes from four tables:",
         "",
-        "- `verdicts.parquet`: every graded sample of the runs that count, without its text",
+        "- `verdicts.parquet`: every graded sample of the runs, without its text",
         "- `curves.parquet`: the training curves of these runs",
         "- `runs.csv`: the settings' digest, commit, command and packages of each run",
         f"- [trials.csv]({trials}): the search for settings",
@@ -223,10 +223,10 @@ def _gains(design: Design, differences: Sequence[StudyDifference]) -> Grid:
         ("family", "paper", "difference", "seeds", *(text for name in names for text in (name, "word"))),
         tuple((*key, *cells) for key, cells in rows.items()),
         (
-            "Points are means over the benchmarks, paired by problem [95 % interval]. The word is decided by p, "
-            "corrected (Holm) over all gains of the family in the metric. *Equal* means within "
+            "A gain is a mean over the benchmarks, in points, paired by problem [95 % interval]. The p-value decides "
+            "the word, after Holm's correction for all gains of the family in this metric. *Equal* means within "
             f"{100 * next(iter(design.margins.values())):g} points. As registered, the word is about trainings like "
-            "those at hand: collapses that no seed shows are not counted.",
+            "these seeds. A collapse that no seed shows is not counted.",
         ),
     )
 
@@ -243,9 +243,10 @@ def _claims(checked: CheckedClaims) -> Grid:
         ("paper", "claim", "where", "seeds", *(text for scale in checked for text in (scale, "difference"))),
         tuple(rows),
         (
-            "The registered rule decides, with Holm's correction over the paper's claims in the family. The column "
-            "*difference* lists each comparison that decides the claim, in points or the curve's unit, with its "
-            "corrected p. A claim is compared on short, long and rare problems, on their mean, or on a curve.",
+            "The registered rule decides each claim, with Holm's correction for the paper's claims in the family. "
+            "*appears* means that the claim holds, and *reversed* that the opposite holds. The column *difference* "
+            "lists each comparison that decides the claim, with its corrected p. The unit is points, or the unit of "
+            "the curve. A comparison is about short, long or rare problems, their mean, or a curve.",
         ),
     )
 
@@ -276,7 +277,10 @@ def _placebos(design: Design, differences: Sequence[StudyDifference]) -> Grid:
         "Placebos: the method minus itself with its signal shuffled",
         ("family", "paper", "method", "seeds", "− shuffled in the group", "− shuffled in the response", "outcome"),
         tuple(rows),
-        ("Points of avg, means over the benchmarks. Holm over all placebo comparisons of the family.",),
+        (
+            "Differences in avg, in points, as means over the benchmarks. Holm's correction is for all placebo "
+            "comparisons of the family.",
+        ),
     )
 
 
@@ -296,8 +300,8 @@ def _controls(differences: Sequence[StudyDifference]) -> Grid:
             for d in differences
         ),
         (
-            "GRPO of the baselines' recipe under each reward control, and each control against the untrained base "
-            "model.",
+            "A control trains GRPO of the baselines' recipe with another reward. The table compares GRPO with each "
+            "control, and each control with the untrained base model.",
         ),
     )
 

@@ -35,7 +35,7 @@ def test_a_file_of_problems_is_measured_listed_logged_and_shown_on_a_page(
         assert main([*command, f"columns={columns}"]) == 2 and said in capsys.readouterr().err
     assert main([*command, "columns=problem:q,answer:gold"]) == 0
     out, err = capsys.readouterr()
-    assert "protocol sampled with yours: benchmarks, n, max_tokens" in out
+    assert "protocol sampled (you set: benchmarks, n, max_tokens)" in out
     assert "1 of 3 problems repeat others, so intervals are too narrow; remove my_sums-2" in err
     assert "my_sums" in out and "avg@2" in out and "pass@1" not in out  # which is avg@2
     assert "  not reported: pass@4, maj@4 (n is smaller)" in out  # of the protocol's k, 1 and 4

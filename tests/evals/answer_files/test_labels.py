@@ -103,7 +103,7 @@ def test_samples_without_a_verdict_give_a_range(tmp_path: Path) -> None:
     report = grade_file(tmp_path / "log.json")
     assert report.verdicts == {"correct": 2, "unscored": 1, "wrong": 1}  # an engine's failure is no wrong answer
     text = str(report)
-    assert "from their verdicts match: 0.5000 to 1.0000 (2 of 4 rows are labelled; 1.0000 of these)" in text
+    assert "score from their verdicts (match): 0.5000 to 1.0000 (2 of 4 rows are labelled; 1.0000 of these)" in text
     assert "the 2 of 4 rows that are labelled" in text and "1 rows have no whole response" in text
 
 
