@@ -57,20 +57,29 @@ def jq(of_each_row: str, file: object = "FILE") -> str:
     return shlex.join(["jq", "-c", f"(arrays[], objects) | {of_each_row}", str(file)])
 
 
-def in_jq(path: str) -> str:
-    """A path as jq writes it: `data.correct` as `.data.correct`, `output.-1` as `.output[-1]`."""
-    first, *parts = path.partition("?")[0].split("|")[0].split(".")
-    begun = f".{first}" if _NAME.fullmatch(first) else f".[{json.dumps(first)}]"
-    return begun + "".join(
-        "[]"
-        if part == "*"
-        else f"[{part}]"
-        if _INDEX.fullmatch(part)
-        else f".{part}"
-        if _NAME.fullmatch(part)
-        else f"[{json.dumps(part)}]"
-        for part in parts
-    )
+def in_jq(path: str, value: object = None) -> str:
+    """A path as jq writes it: `data.correct` as `.data.correct`, `output.-1` as `.output[-1]`.
+
+    Args:
+        value: that it leads into, whose names may have dots.
+    """
+    steps = [""]
+    rest = path.partition("?")[0].split("|")[0]
+    while rest:
+        step, rest = _step(value, rest)
+        value = _reach(value, step)
+        name = f".{step}" if _NAME.fullmatch(step) else f"[{json.dumps(step)}]"
+        steps.append("[]" if step == "*" else f"[{step}]" if _INDEX.fullmatch(step) and len(steps) > 1 else name)
+    written = "".join(steps)
+    return written if written.startswith(".") else f".{written}"
+
+
+def _step(value: object, path: str) -> tuple[str, str]:
+    """The first name on a path and the rest of it. Of an object the longest name that it has: a name may have dots."""
+    parts = path.split(".")
+    own = (n for n in range(len(parts), 1, -1) if isinstance(value, dict) and ".".join(parts[:n]) in value)
+    first = next(own, 1)
+    return ".".join(parts[:first]), ".".join(parts[first:])
 
 
 def _equals(value: object, wanted: str) -> object:
@@ -88,11 +97,9 @@ def _equals(value: object, wanted: str) -> object:
 
 
 def _reach(value: object, path: str) -> Any:
-    if isinstance(value, dict) and path in value:
-        return value[path]
     if isinstance(value, str):
         value = opened(value)
-    first, dot, rest = path.partition(".")
+    first, rest = _step(value, path)
     if first == "*" and isinstance(value, list | dict):
         return _of_each(list(value.values()) if isinstance(value, dict) else value, rest)
     if isinstance(value, list) and _INDEX.fullmatch(first) and -len(value) <= int(first) < len(value):
@@ -101,7 +108,7 @@ def _reach(value: object, path: str) -> Any:
         inside = value[first]
     else:
         return ABSENT
-    return _reach(inside, rest) if dot else inside
+    return _reach(inside, rest) if rest else inside
 
 
 def _of_each(items: list[Any], path: str) -> Any:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 from evals.answer_files.conventions import convention_effects
 from evals.answer_files.differing import differing
+from evals.answer_files.other_form import unlike
 from evals.answer_files.own import decided_by, file_of, graded_by
 from evals.answer_files.policies import LETTER, advice, policy_effects
 from evals.answer_files.read import read_of
@@ -114,7 +115,14 @@ def grade_file(
         thoughts=sum(has_marker(row.response) for row in rows),
         policies=effects,
         conventions=[] if policy in PROGRAMS else convention_effects(rows, grades, conventions),
-        advice=None if policy in PROGRAMS else advice([row.response for row in rows], grades, effects, policy),
+        advice=None
+        if policy in PROGRAMS
+        else advice([row.response for row in rows], grades, effects, policy)
+        or unlike(
+            [row.gold.strip() for row in rows],
+            [grade.answer for grade in grades if grade.answer is not None],
+            sum(grade.verdict is Verdict.CORRECT for grade in grades),
+        ),
         explanations=explanations,
         asked={n: _asked(rows[n - 1]) for n in explanations},
         stated=replace(file, rows=[]),

@@ -214,10 +214,13 @@ def _of_lists(whole: dict[str, Any], lists: Mapping[str, list[dict[str, Any]]]) 
     if scores:
         raise UsageError(without_samples(whole))
     if lists:
-        there = "\n".join(f"{path}, {len(rows)} rows:\n{listing(rows[0], SHOWN)}" for path, rows in lists.items())
+        there = "\n".join(
+            f"{in_jq(path, whole)}, {len(rows)} rows:\n{listing(rows[0], SHOWN)}" for path, rows in lists.items()
+        )
+        longest = max(lists, key=lambda path: len(lists[path]))
         alike = len({frozenset(paths_of(rows[0])) for rows in lists.values()}) < len(lists)
         one = (
-            f"Some have the same paths, so write one to a file: jq -c '{in_jq(next(iter(lists)))}[]' FILE > rows.jsonl"
+            f"Some have the same paths, so write one to a file: jq -c '{in_jq(longest, whole)}[]' FILE > rows.jsonl"
             if alike
             else "Name columns of one of them with columns=OURS:PATH,OURS:PATH. The list that has all of these paths "
             "is read. Needed are answer (the gold) and response"

@@ -29,13 +29,12 @@ class ConventionEffect:
 def others(conventions: Conventions) -> Iterator[tuple[str, Conventions, bool]]:
     """Each convention changed alone: as it is typed, all of them then, and whether it accepts more."""
     for option in fields(conventions):
-        value = getattr(conventions, option.name)
-        flags = isinstance(value, bool)
-        for other in (not value,) if flags else range(max(1, value - 1), min(MOST_DIGITS, value + 1) + 1):
-            if other != value:
-                looser = bool(other) if flags else other < value
-                changed = replace(conventions, **{option.name: other})  # type: ignore[arg-type]
-                yield f"{option.name}={str(other).lower()}", changed, looser
+        value: int = getattr(conventions, option.name)
+        near = (value - 1, value + 1)
+        for other in (not value,) if isinstance(value, bool) else (n for n in near if 1 <= n <= MOST_DIGITS):
+            changed = replace(conventions, **{option.name: other})  # type: ignore[arg-type]
+            looser = other if isinstance(other, bool) else other < value
+            yield f"{option.name}={str(other).lower()}", changed, looser
 
 
 def convention_effects(

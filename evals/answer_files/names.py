@@ -22,6 +22,7 @@ RESPONSES = _words(
     llm_output output_response output_text output_texts generated_text generated_texts generated_response
     generated_responses raw_output raw_generation raw_response decoded_responses full_response sampled reply"""
 )
+OWN_TOO = _words("answer answers final_answer final_answers")  # golds, or the model's own
 UNSURE_GOLDS = _words("label labels solution solutions")  # golds in one file, verdicts or responses in the next
 UNSURE_RESPONSES = _words("content text solution solutions code pred predict prediction predictions")
 PROBLEM_IDS = _words("problem_id problem_idx problem_uid question_id question_idx task_id doc_id qid")

@@ -20,6 +20,30 @@ READ = {
 }
 
 
+KINDS = {  # of a whole gold or answer
+    "numbers": re.compile(r"[-+]?\d+(?:\.\d+)?"),
+    "letters": re.compile(r"\(?[A-Ja-j]\)?\.?"),
+    "yes or no": re.compile(r"yes|no", re.IGNORECASE),
+    "true or false": re.compile(r"true|false", re.IGNORECASE),
+}
+NEARLY_ALL = 0.9
+
+
+def unlike(golds: Sequence[str], answers: Sequence[str], correct: int) -> str | None:
+    """One sentence where no answer is correct, all golds are of one kind, and nearly all answers of another."""
+    if correct or not answers:
+        return None
+    for kind, form in KINDS.items():
+        for other, other_form in KINDS.items():
+            found = [answer for answer in answers if other_form.fullmatch(answer.strip())]
+            if kind != other and len(found) >= NEARLY_ALL * len(answers) and all(map(form.fullmatch, golds)):
+                return (
+                    f"no answer is correct: the golds are {kind}, such as {golds[0]}, and {len(found)} of "
+                    f"{len(answers)} answers are {other}, such as {found[0]}. Write both in one form first"
+                )
+    return None
+
+
 def note(responses: Sequence[str], correct: int, policy: str) -> str | None:
     """One sentence where no response is correct and most hold an answer of another form; else None.
 

@@ -86,12 +86,13 @@ def read_of(file: AnswerFile, answer: Callable[[Sample], str | None]) -> list[Re
         answer: ours of a sample.
     """
     found, start = [], 0
-    for name, size, form, tool in file.sizes:
+    for name, size, form, tool, said in file.sizes:
         samples = file.rows[start : start + size]
         counts = Counter(sample.problem_of for sample in samples)
         of_problem = min(counts.values()), max(counts.values())
         example = _example(samples[0], answer(samples[0]))
-        found.append(Read(name, form, size, len(counts), of_problem, tool, example, note(samples)))
+        notes = ". ".join(filter(None, [note(samples), *said]))
+        found.append(Read(name, form, size, len(counts), of_problem, tool, example, notes))
         start += size
     return found
 

@@ -18,6 +18,7 @@ from evals.answer_files.labels import as_label
 from evals.answer_files.prose import read_prose
 from evals.answer_files.sample import Sample, settled
 from evals.answer_files.their_scores import TheirScore, recomputed
+from evals.answer_files.told import told
 from evals.answer_files.values import Unread, short
 from evals.answer_files.what_to_type import columns_to_name, missing_gold, missing_response, unread
 from evals.code_execution.program_grader import is_gold
@@ -82,7 +83,8 @@ class AnswerFile:
     """Attributes:
     format: the name of the first file's format; "columns" where the user named them.
     rows: the samples of all files, in their order.
-    sizes: the name and the number of samples of each file, with its format and who writes such files.
+    sizes: the name and the number of samples of each file, with its format, who writes such files, and what is to be
+        said of how it was read (`evals.answer_files.told`).
     label: the verdict taken as the authors', if there is one; `labels`: all of them.
     recomputed: of each label whose values are all verdicts or missing, the score.
     several: rows whose file gives several golds; `golds` says whether any of them is right, or all together.
@@ -95,7 +97,7 @@ class AnswerFile:
 
     format: str
     rows: list[Sample] = field(repr=False)
-    sizes: tuple[tuple[str, int, str, str], ...] = ()
+    sizes: tuple[tuple[str, int, str, str, Sequence[str]], ...] = ()
     label: str | None = None
     labels: tuple[str, ...] = ()
     recomputed: Mapping[str, TheirScore] = field(default_factory=dict)
@@ -134,7 +136,20 @@ class _Part:
     @property
     def tool(self) -> str:
         """Who writes such files; empty where anyone does."""
-        return "" if self.form is None or self.form is Rows else self.form.about.tool
+        return "" if self.form is None or self.plain else self.form.about.tool
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is of no tool's format."""
+        return self.form is None or self.form is Rows
+
+    def told(self, reading: Reading) -> list[str]:
+        """What is to be said of how its rows were read."""
+        if not self.plain:
+            return []
+        gold = "gold" if "gold" in self.objects[0] else "answer"
+        gold, response = (reading.columns.get(ours, own) for ours, own in (("answer", gold), ("response", "response")))
+        return told(self.objects, self.samples, gold, response)
 
 
 def read_answers(path: Path | Sequence[Path], reading: Reading = NOTHING_SAID) -> AnswerFile:
@@ -164,7 +179,7 @@ def read_answers(path: Path | Sequence[Path], reading: Reading = NOTHING_SAID) -
     return AnswerFile(
         parts[0].name,
         labelled,
-        tuple((str(part.path), len(part.samples), part.name, part.tool) for part in parts),
+        tuple((str(part.path), len(part.samples), part.name, part.tool, part.told(reading)) for part in parts),
         label,
         labels,
         recomputed(labelled, reading.label_threshold),
@@ -242,13 +257,12 @@ def _form(
     )
 
 
-def _reads(paths: Sequence[Path], reading: Reading, columns: Mapping[str, str]) -> bool:
-    """Whether all files can be read whole with columns."""
+def _reads(paths: Sequence[Path], reading: Reading, columns: Mapping[str, str]) -> list[Sample] | None:
+    """The samples of all files with columns; None where one cannot be read whole."""
     try:
-        read_answers(paths, replace(reading, columns=columns))
+        return read_answers(paths, replace(reading, columns=columns)).rows
     except UsageError:
-        return False
-    return True
+        return None
 
 
 def _samples(form: type[Format] | None, row: Mapping[str, object], number: int, reading: Reading) -> list[Sample]:

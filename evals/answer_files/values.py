@@ -44,7 +44,7 @@ def golds_of(value: object) -> tuple[str, ...]:
 
 
 def _is_gold(value: object) -> bool:
-    return isinstance(value, str | int | float) and not isinstance(value, bool)
+    return isinstance(value, str) or is_number(value)
 
 
 def id_of(value: object) -> str:
@@ -61,8 +61,8 @@ def id_of(value: object) -> str:
 
 
 def response_of(value: object) -> str | None:
-    """The text of a response: of a conversation what the model said, of an OpenAI response its last message; None where
-    no response came.
+    """The text of a response: of a conversation what the model said, of an OpenAI response its last message, of a
+    number what the file has; None where no response came.
 
     Raises:
         UsageError: it is of another type.
@@ -77,12 +77,17 @@ def response_of(value: object) -> str | None:
         return said(value)
     if is_parts(value):
         return text_of(value)
+    if is_number(value):
+        return str(value)
     inside = ". Type columns=response:COLUMN.KEY, which reaches inside" if isinstance(value, dict) else ""
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        inside = ". Write the numbers as texts first: jq -c '.COLUMN |= tostring' FILE > texts.jsonl"
     if isinstance(value, list):
         inside = ". It is a list inside a list. Type columns=response:COLUMN.0 for its first item, or .-1 for its last"
-    raise UsageError(f"response is {short(value)}. Expected a string{inside}")
+    raise UsageError(f"response is {short(value)}. Expected a text or a number{inside}")
+
+
+def is_number(value: object) -> bool:
+    """Whether it is a number; true is none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def responses_of(value: object) -> list[str | None]:

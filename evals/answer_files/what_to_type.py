@@ -18,6 +18,7 @@ from evals.answer_files.names import (
     BENCHMARKS,
     GOLDS,
     MODELS,
+    OWN_TOO,
     PROBLEM_IDS,
     PROBLEMS,
     RESPONSES,
@@ -27,12 +28,14 @@ from evals.answer_files.names import (
     VERDICTS,
     named,
 )
+from evals.answer_files.sample import Sample
+from evals.answer_files.told import may_be_the_models
 from evals.data.rows import is_nothing
 from evals.paths import in_jq, jq
 
 Objects = Sequence[Mapping[str, object]]
 Columns = Mapping[str, str]  # our name -> a path
-Reads = Callable[[Columns], bool]  # whether the whole file can be read with columns
+Reads = Callable[[Columns], Sequence[Sample] | None]  # the samples, where the whole file can be read with columns
 
 
 def columns_to_name(rows: Objects, reads: Reads, gold_apart: bool = False) -> str:
@@ -50,7 +53,8 @@ def columns_to_name(rows: Objects, reads: Reads, gold_apart: bool = False) -> st
         listing(rows[0]),
         "problem_id (or problem) says which rows are samples of one problem. expected is the authors' verdict.",
     ]
-    if columns is not None and reads(columns):
+    samples = None if columns is None else reads(columns)
+    if columns is not None and samples and not _may_be_the_models(rows, samples, columns):
         said.append(f"These columns read the whole file: {argument(columns)}")
     else:
         golds, texts = named(paths, GOLDS, UNSURE_GOLDS), named(paths, RESPONSES, UNSURE_RESPONSES)
@@ -62,7 +66,14 @@ def columns_to_name(rows: Objects, reads: Reads, gold_apart: bool = False) -> st
     return "\n".join(said)
 
 
-def verdicts_to_name(rows: Objects, reads: Reads) -> str:
+def _may_be_the_models(rows: Objects, samples: Sequence[Sample], columns: Columns) -> bool:
+    """Whether the golds have a name that the model's own answers have too, and values that may be these."""
+    gold = columns.get("answer")
+    unsure = gold is not None and bool(named([gold], OWN_TOO))
+    return unsure and may_be_the_models(rows, samples, gold or "", columns["response"])
+
+
+def verdicts_to_name(rows: Objects, reads: Callable[[Columns], bool]) -> str:
     """The line to type for a table of verdicts: that which reads it, where it is certain."""
     paths = paths_of(rows[0])
     verdicts, key = named(paths, VERDICTS), _key(rows, paths)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from evals.answer_files.names import PROBLEM_IDS, ROW_IDS, named
 from evals.audit.console import (
     NUMBER,
     STEPS,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 Row = Mapping[str, object]  # of a file: a metric's number, or a word
 ROW = "row"  # columns=step:row: each row is a step
 LONGEST_HEADER = 1 << 20  # characters of the first two rows of a table
+NEARLY_ALL = 0.9  # of rows with a name of their own: they may be runs
 SHOWN = 20  # metrics that an error lists
 LONG = 100  # characters of a response: two that are alike are copies
 _ANSWERED = re.compile(r"\\(?:boxed|fbox)|</answer>|####|answer\b[^\n]{0,20}?(?:\bis\b|:|=)", re.IGNORECASE)
@@ -52,6 +54,9 @@ SIZE = "n_problems"  # the column of a curve that says how many problems are beh
 _PLANNED = "total_steps"  # a step where it grows, else how many are planned
 _VERL = re.compile(r"\bstep:(\d+) - (.+)")
 _NUMBER = re.compile(NUMBER)
+_OF_LIBRARY = re.compile(  # a number as NumPy and PyTorch print it: np.float64(0.5), tensor(0.5, device='cuda:0')
+    rf"\b(?:(?:np\.|numpy\.)?(?:float|u?int)\d+\(({NUMBER}|nan)\)|tensor\(({NUMBER}|nan)[^()\n]*\))"
+)
 _LIGHTEVAL = re.compile(r"\|\s*\w+:(\w+):\d+\s*\|\s*\d+\|\w+\s*\|\s*([\d.]+)\s*\|")
 
 
@@ -194,6 +199,7 @@ def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.
     Raises:
         UsageError: the text is of no known form, damaged, or has no step.
     """
+    text = _OF_LIBRARY.sub(lambda value: value[1] or value[2], text)
     reader = _reader(name, text)
     try:
         whole = list(reader(text))
@@ -262,8 +268,10 @@ def _which_step(rows: Sequence[Row], table: pd.DataFrame) -> str:
     step = growing[0] if growing else ROW
     if is_repeat(step):
         return f"{step} may number repeats of one evaluation, and those are no steps of one training"
-    named = [column for column in _telling_apart(rows) if len({row[column] for row in rows}) == len(rows)]
-    but = f"Each row has another {named[0]}, so the rows may be runs, and no steps of one training. " if named else ""
+    if named([step], PROBLEM_IDS, ROW_IDS):
+        return f"{step} may number problems, and those are no steps. If it does not, type columns=step:{step}"
+    names = [column for column in _telling_apart(rows) if len({row[column] for row in rows}) >= NEARLY_ALL * len(rows)]
+    but = f"Nearly each row has another {names[0]}, so the rows may be runs, and no steps. " if names else ""
     return f"{but}If {'each row' if step == ROW else step} is a step, type {shlex.quote(f'columns=step:{step}')}"
 
 

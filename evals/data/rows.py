@@ -26,6 +26,25 @@ LONGEST_LINE = 1 << 28  # bytes; reading it takes several times as much memory
 SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".parquet", ".csv")
 
 
+class Written(float):
+    """A number of JSON that Python would write otherwise, such as 0.10 and 1e3. Its text is the file's."""
+
+    def __new__(cls, text: str | float) -> Written:
+        made = super().__new__(cls, text)
+        made.text = str(text)
+        return made
+
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    return value if repr(value) == text else Written(text)
+
+
 def read_rows(path: Path, *, of_any_name: bool = False) -> Iterator[dict[str, Any]]:
     """The rows in order, nested columns as dicts and lists; a Parquet file is read in batches.
 
@@ -96,7 +115,7 @@ def _whole(text: str, where: str) -> Any:
     except TwiceError:
         raise
     except UsageError as error:
-        decoder, values, at = json.JSONDecoder(object_pairs_hook=_once), [], 0
+        decoder, values, at = json.JSONDecoder(object_pairs_hook=_once, parse_float=_number), [], 0
         while at < len(text):
             try:
                 value, at = decoder.raw_decode(text, at)
@@ -181,7 +200,7 @@ def parsed(text: str, where: str) -> Any:
         UsageError: it is no JSON, or no text that can be written; or an object has a key twice.
     """
     try:
-        value = json.loads(text, object_pairs_hook=_once)
+        value = json.loads(text, object_pairs_hook=_once, parse_float=_number)
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except TwiceError as error:
         raise TwiceError(f"{where}: {error}") from error

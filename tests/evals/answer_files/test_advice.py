@@ -492,6 +492,23 @@ def test_a_path_as_jq_writes_it() -> None:
     assert in_jq("a.*.s?OK") == ".a[].s" and in_jq("b.-1") == ".b[-1]"
 
 
+def test_names_with_dots_inside_a_path_are_found() -> None:
+    """A container by models: `qwen2.5` is one name, and `qwen2` is another."""
+    row = {"by": {"qwen2.5": {"text": "a", "of.all": 1}, "qwen2": {"text": "b"}}, "v1.0": [{"x.y": 2}]}
+    assert (reach(row, "by.qwen2.5.text"), reach(row, "by.qwen2.text")) == ("a", "b")
+    assert (reach(row, "by.qwen2.5.of.all"), reach(row, "v1.0.0.x.y")) == (1, 2)
+    assert reach(row, "by.qwen2.6.text") is ABSENT
+    assert in_jq("by.qwen2.5.text", row) == '.by["qwen2.5"].text' and in_jq("v1.0.0.x.y", row) == '.["v1.0"][0]["x.y"]'
+    assert {"by.qwen2.5.text", "by.qwen2.text"} <= {*paths_of(row)}
+
+
+def test_of_several_lists_the_line_takes_the_longest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lists = {name: [{"text": r, "gold": g} for _, g, r, _ in ROWS] for name in ("qwen2.5", "phi-4")}
+    path = write(tmp_path / "a.json", {"meta": {"models": [{"id": "m"}, {"id": "n"}]}, "runs": lists})
+    said = message(capsys, "grade", path)
+    assert """jq -c '.runs["qwen2.5"][]' FILE > rows.jsonl""" in said and '.runs["phi-4"], 4 rows:' in said
+
+
 # -- curves ------------------------------------------------------------------------------------------------------------
 
 LOGS = {

@@ -80,7 +80,7 @@ def test_agreement_with_the_labels(write):
         ('{"problem_id": 1, "answer": null, "response": ""}', "row 2: this row has no gold answer"),
         ('{"problem_id": 1, "answer": true, "response": ""}', "row 2: answer is True"),
         ('{"problem_id": 1.5, "answer": "5", "response": ""}', "row 2: problem_id is 1.5"),
-        ('{"problem_id": 1, "answer": "5", "response": 7}', "row 2: response is 7"),
+        ('{"problem_id": 1, "answer": "5", "response": true}', "row 2: response is True"),
         ('{"problem_id": "a", "answer": "6", "response": ""}', "row 2: problem_id 'a' has the answer '6'.*row 1"),
         ('{"problem_id": 1, "answer": "5", "response": "", "finish_reason": 3}', "row 2: finish_reason is 3"),
         ('{"problem_id": 1, "answer": "5", "response": "", "expected": "yes"}', "row 2: expected: 'yes' is no verdict"),
@@ -180,6 +180,14 @@ def test_the_advice_names_the_policy_that_reads_most_of_them_right(write):
     rows = [{"gold": str(n * 12 - 3), "response": f"({n} * 12) - 3"} for n in range(2, 12)]  # ten of ten are right
     said = grade_file(write(rows)).advice or ""
     assert "policy=whole finds one in 10, and 10 are correct" in said and "policy=qwen" not in said
+
+
+def test_golds_that_number_the_options_are_told_from_letters(write):
+    """As in Fair-RLVR's predictions: every gold is an index, and every response is right by its letter."""
+    rows = [{"gold": str(n % 3), "response": f"So it is <answer>({'abc'[n % 3]})</answer>"} for n in range(9)]
+    report = grade_file(write(rows), policy="answer_tag")
+    assert report.verdicts == {"wrong": 9}
+    assert "no answer is correct: the golds are numbers, such as 0, and 9 of 9 answers are letters" in str(report)
 
 
 def test_ten_letters_are_a_multiple_choice(write):

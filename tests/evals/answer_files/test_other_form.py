@@ -2,7 +2,7 @@
 
 import pytest
 
-from evals.answer_files.other_form import note
+from evals.answer_files.other_form import note, unlike
 
 BLOCK = "```python\ndef f(x):\n    return x\n```"
 
@@ -25,3 +25,21 @@ def test_the_form_that_most_responses_have_is_named(responses: list[str], policy
     said = note(responses, 0, policy)
     assert said is None if expected is None else said is not None and expected in said
     assert note(responses, 1, policy) is None
+
+
+@pytest.mark.parametrize(
+    ("golds", "answers", "expected"),
+    [
+        (["0", "1", "2"], ["(a)", "(b)", "C"], "the golds are numbers, such as 0, and 3 of 3 answers are letters"),
+        (["A", "B"], ["1", "2.0"], "the golds are letters, such as A, and 2 of 2 answers are numbers"),
+        (["Yes", "no"], ["True", "false"], "the golds are yes or no, such as Yes"),
+        (["0", "1"], ["2", "3"], None),  # of one kind: the model's own 0
+        (["0", "x+1"], ["(a)", "(b)"], None),  # golds of two kinds
+        (["0"] * 10, ["A"] * 8 + ["7"] * 2, None),  # eight of ten are not nearly all
+        (["0", "1"], [], None),
+    ],
+)
+def test_golds_and_answers_of_two_kinds_are_said(golds: list[str], answers: list[str], expected: str | None) -> None:
+    said = unlike(golds, answers, 0)
+    assert said is None if expected is None else said is not None and expected in said
+    assert unlike(golds, answers, 1) is None

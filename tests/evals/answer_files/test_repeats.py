@@ -161,7 +161,7 @@ def test_rows_without_ids_are_told_apart_by_their_place_in_each_file(
 
 def test_an_error_in_a_later_file_names_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     good = lines(tmp_path / "a.jsonl", {"gold": "1", "response": "1"})
-    bad = lines(tmp_path / "b.jsonl", {"gold": "1", "response": 7})
+    bad = lines(tmp_path / "b.jsonl", {"gold": "1", "response": True})
     assert "b.jsonl" in refused(capsys, "grade", good, bad)
     assert "nowhere.jsonl" in refused(capsys, "grade", good, tmp_path / "nowhere.jsonl")
 

@@ -361,14 +361,35 @@ def test_rows_of_one_step_that_words_tell_apart_are_no_resumed_run(form: str) ->
         read_curve(text)
 
 
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "np.float64(0.25)",
+        "np.float32(2.5e-1)",
+        "float64(0.25)",
+        "tensor(0.25, device='cuda:0')",
+        "tensor(0.25)",
+        "0.25",
+    ],
+)
+def test_numbers_as_libraries_print_them_are_read(printed: str) -> None:
+    """veRL's console since NumPy 2, and trainers that print a tensor."""
+    verl = "".join(f"step:{n} - actor/grad_norm:{printed} - critic/score/mean:0.5\n" for n in (1, 2))
+    assert list(read_curve(verl)["actor/grad_norm"]) == [0.25, 0.25]
+    objects = "".join(f"{{'loss': {printed}, 'epoch': {n}.0}}\n" for n in (1, 2))
+    assert list(read_curve(objects)["loss"]) == [0.25, 0.25]
+
+
 def test_rows_that_may_be_runs_or_repeats_are_not_advised_as_steps() -> None:
     runs = "run_name,acc\nlr-1e-5,0.5\nlr-1e-6,0.75\n"
-    with pytest.raises(UsageError, match="Each row has another run_name, so the rows may be runs"):
+    with pytest.raises(UsageError, match="Nearly each row has another run_name, so the rows may be runs"):
         read_curve(runs)
     for name in ("repeat", "seed_id", "run"):
         with pytest.raises(UsageError, match=f"{name} may number repeats") as caught:
             read_curve(f"{name},acc\n1,0.5\n2,0.75\n")
         assert "columns=step" not in str(caught.value)
+    with pytest.raises(UsageError, match="idx may number problems, and those are no steps"):
+        read_curve("idx,acc\n1,0.5\n2,0.75\n")
     with pytest.raises(UsageError, match="If trial_no is a step, type columns=step:trial_no"):
         read_curve("trial_no,acc\n1,0.5\n2,0.75\n")
 
