@@ -193,8 +193,10 @@ def _refuse_empty(key: str, value: object) -> None:
 def _flat(values: Iterable[object]) -> Iterator[object]:
     """Values of which some may be lists of them, as audit([a, b]) for audit(a, b). A list of rows is one value."""
     for value in values:
-        several = isinstance(value, (list, tuple)) and not any(isinstance(one, Mapping) for one in value)
-        yield from value if several else (value,)
+        if isinstance(value, (list, tuple)) and not any(isinstance(one, Mapping) for one in value):
+            yield from value
+        else:
+            yield value
 
 
 def choices(option: inspect.Parameter) -> list[str]:
