@@ -18,17 +18,29 @@ def table_of(whole: Mapping[str, Any]) -> list[dict[str, Any]] | None:
     if isinstance(names, list) and isinstance(data, list) and all(isinstance(name, str) for name in names):
         fits = bool(data) and all(isinstance(row, list) and len(row) == len(names) for row in data)
         return [dict(zip(names, row, strict=True)) for row in data] if fits else None
-    columns = list(whole.values())
-    if len(columns) < FEWEST:
+    if len(whole) < FEWEST:
         return None
-    if all(isinstance(column, list) for column in columns):
-        lengths = {len(column) for column in columns}
-        plain = not any(isinstance(value, list | dict) for column in columns[:1] for value in column)
-        whole_table = len(lengths) == 1 and min(lengths) >= FEWEST and plain
-        return [dict(zip(whole, row, strict=True)) for row in zip(*columns, strict=True)] if whole_table else None
-    if all(isinstance(column, dict) for column in columns) and not any(name.isdigit() for name in whole):
-        keys = [*columns[0]]
-        numbered = len(keys) >= FEWEST and keys == [str(number) for number in range(len(keys))]
-        if numbered and all([*column] == keys for column in columns):
-            return [{name: column[key] for name, column in whole.items()} for key in keys]
+    if all(isinstance(column, list) for column in whole.values()):
+        return _of_lists(whole)
+    if all(isinstance(column, dict) for column in whole.values()) and not any(name.isdigit() for name in whole):
+        return _of_numbered(whole)
     return None
+
+
+def _of_lists(columns: Mapping[str, list[Any]]) -> list[dict[str, Any]] | None:
+    """The rows of columns of one length, whose first one holds no lists or objects."""
+    first, *others = columns.values()
+    plain = not any(isinstance(value, list | dict) for value in first)
+    if not plain or len(first) < FEWEST or any(len(column) != len(first) for column in others):
+        return None
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _of_numbered(columns: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]] | None:
+    """The rows of columns whose keys are the same numbers from "0"."""
+    keys = [*next(iter(columns.values()))]
+    if len(keys) < FEWEST or keys != [str(number) for number in range(len(keys))]:
+        return None
+    if any([*column] != keys for column in columns.values()):
+        return None
+    return [{name: column[key] for name, column in columns.items()} for key in keys]

@@ -167,10 +167,16 @@ def cause(
         return "equal to the gold, labelled incorrect"
     if option is not None:
         return f"a convention: {option} {'accepts' if row.expected else 'refuses'} it"
+    return _cause_by_form(gold, answer, grade.verdict == Verdict.CORRECT)
+
+
+def _cause_by_form(gold: str, answer: str, correct: bool) -> str:
+    """The rules that look at both texts alone."""
+    a, b = _number(gold), _number(answer)
     if a is not None and a == b:
         return "the same number, written otherwise"
     if None in (a, b) and all(re.search(_SEVERAL, text) for text in (gold, answer)):
-        return _several(gold, answer, grade.verdict == Verdict.CORRECT)
+        return _several(gold, answer, correct)
     if _SCIENTIFIC.search(gold) or _SCIENTIFIC.search(answer):
         return "scientific notation"
     if a is not None and b is not None and a != 0 and b != 0:
@@ -179,14 +185,12 @@ def cause(
         if math.isclose(a, b, rel_tol=1e-3):
             return "tolerance or rounding"
     if re.search(_SEVERAL, f"{gold}\0{answer}"):
-        return _several(gold, answer, grade.verdict == Verdict.CORRECT)
+        return _several(gold, answer, correct)
     if "=" in gold or "=" in answer:
         return "left-hand side or equation"
     if _words(gold) != _words(answer):
         return "units, words or symbols"
-    if grade.verdict == Verdict.CORRECT:
-        return "equal in another form"
-    return "other"
+    return "equal in another form" if correct else "other"
 
 
 def read_gold(text: str) -> str:

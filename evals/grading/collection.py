@@ -128,18 +128,12 @@ _MATRIX = re.compile(
 def collection(text: str) -> Collection | None:
     """The collection that an answer is, or None when it is one value."""
     if matrix := _MATRIX.fullmatch(text):
-        factor = "".join(filter(None, (matrix["before"].strip(), matrix["after"])))
-        rows = [row.split("&") for row in re.split(r"\\\\(?:\s*\[[\d.]+\s*[a-z]{2}\])?", matrix["rows"]) if row.strip()]
-        both = matrix["before"].strip() and matrix["after"]
-        return None if both else _matrix(rows, "-1" if factor == "-" else factor)
+        return _written_matrix(matrix)
     if r"\cup" in text and len(parts := split(text.replace(r"\cup", "\0"), "\0")) > 1:
         return Collection("union", tuple(parts))
+    if named_values := _named_tuple(text):
+        return _list(named_values)
     items = split(text, ",;")
-    sides = split(text, "=")
-    if len(sides) == 2 and all(side[:1] == "(" and matching(side, 0) == len(side) - 1 for side in sides):
-        names, values = (split(side[1:-1], ",;") for side in sides)
-        if len(names) == len(values) > 1 and all(map(is_name, names)):
-            return _list([f"{name}={value}" for name, value in zip(names, values, strict=True)])
     if len(items) > 1 and not _THOUSANDS.fullmatch(text):
         return _list(items)
     if text.strip() == r"\emptyset":
@@ -153,6 +147,26 @@ def collection(text: str) -> Collection | None:
             "()" if len(parts) > 2 and text[0] + text[-1] in ("()", "[]") else text[0] + text[-1], tuple(parts)
         )
     return _list([text]) if re.search(r"\\pm(?![A-Za-z])", text) else None
+
+
+def _written_matrix(found: re.Match[str]) -> Collection | None:
+    """The matrix, with the factor before or after it; None with both."""
+    before, after = found["before"].strip(), found["after"]
+    if before and after:
+        return None
+    rows = [row.split("&") for row in re.split(r"\\\\(?:\s*\[[\d.]+\s*[a-z]{2}\])?", found["rows"]) if row.strip()]
+    return _matrix(rows, "-1" if before == "-" else before or after or "")
+
+
+def _named_tuple(text: str) -> list[str]:
+    """`(x,y)=(1,2)` as x=1 and y=2; [] of other text."""
+    sides = split(text, "=")
+    if len(sides) != 2 or not all(side[:1] == "(" and matching(side, 0) == len(side) - 1 for side in sides):
+        return []
+    names, values = (split(side[1:-1], ",;") for side in sides)
+    if not len(names) == len(values) > 1 or not all(map(is_name, names)):
+        return []
+    return [f"{name}={value}" for name, value in zip(names, values, strict=True)]
 
 
 def _matrix(rows: Sequence[Sequence[str]], factor: str = "") -> Collection:
@@ -198,8 +212,7 @@ _POINT = re.compile(r"[A-Z]\s*(?=\([^()]*,[^()]*\)$)")  # P(2,-3)
 
 
 def same_collection(gold: str, answer: str, same: Same) -> bool | None:
-    if bool(_POINT.match(gold)) != bool(_POINT.match(answer)) and (_POINT.match(gold) or gold.startswith("(")):
-        gold, answer = _POINT.sub("", gold), _POINT.sub("", answer)  # O(1,3) is the point (1,3), but no list 1,3
+    gold, answer = _bare_points(gold, answer)
     left, right = collection(gold), collection(answer)
     if left is None and right is None:
         return None
@@ -207,11 +220,25 @@ def same_collection(gold: str, answer: str, same: Same) -> bool | None:
         if bare is None and listed is not None and (whole := without_separators(text)) != text and "," in text:
             return same(gold, whole) if text is answer else same(whole, answer)  # 479,001,600 for 12!
     if left is None and right is not None and right.kind == "list" and len(right.items) > 1:
-        # the same value written in different ways (`\\frac{3}{4}, 0.75`) is that value; `5, 5` is not 5
-        return len(set(map(literal, right.items))) == len(right.items) and all(same(gold, x) for x in right.items)
+        return _all_are(right.items, gold, same)
     if any(side and side.kind == "()" and number(text) for side, text in ((left, answer), (right, gold))):
         return False  # (1,234) is not 1,234
-    left, right = left or Collection("one", (gold,)), right or Collection("one", (answer,))
+    return _same_items(left or Collection("one", (gold,)), right or Collection("one", (answer,)), same)
+
+
+def _all_are(items: Sequence[str], gold: str, same: Same) -> bool:
+    r"""The same value written in different ways (`\frac{3}{4}, 0.75`) is that value; `5, 5` is not 5."""
+    return len(set(map(literal, items))) == len(items) and all(same(gold, item) for item in items)
+
+
+def _bare_points(gold: str, answer: str) -> tuple[str, str]:
+    """Both without the name of a point that one side has: O(1,3) is the point (1,3), but no list 1,3."""
+    if bool(_POINT.match(gold)) == bool(_POINT.match(answer)) or not (_POINT.match(gold) or gold.startswith("(")):
+        return gold, answer
+    return _POINT.sub("", gold), _POINT.sub("", answer)
+
+
+def _same_items(left: Collection, right: Collection, same: Same) -> bool:
     if "set" in (left.kind, right.kind) and _in_brackets(left.items) != _in_brackets(right.items):
         return False
     unordered = {left.kind, right.kind} <= _UNORDERED

@@ -234,14 +234,21 @@ def same_words(gold: str, answer: str, same: Same) -> bool | None:
     left, right = _words(gold), _words(answer)
     if left is not None and right is not None:
         return left == right
-    letters = [side.lower() if re.fullmatch("[A-Za-z]+", side) else None for side in (gold, answer)]
     if left is None and right is None:
-        capitals = [side for side in (gold, answer) if re.fullmatch("[A-Z]{3,}", side)]  # an order, a code, a name
-        if capitals and None not in letters and min(len(gold), len(answer)) > 2:
-            return letters[0] == letters[1] and all(side.isupper() or side.islower() for side in (gold, answer))
-        return letters[0] == letters[1] if set(letters) & _SHORT_WORDS and None not in letters else None
-    bare = letters[1] if right is None else letters[0]
-    return bare is not None and bare == (left or right)
+        return _same_letters(gold, answer)
+    bare = answer if right is None else gold
+    return bare.isascii() and bare.isalpha() and bare.lower() == (left or right)
+
+
+def _same_letters(gold: str, answer: str) -> bool | None:
+    """Whether two bare words are one: a short word in any case, or an order, a code, a name in capitals."""
+    if not all(side.isascii() and side.isalpha() for side in (gold, answer)):
+        return None
+    equal = gold.lower() == answer.lower()
+    capitals = any(re.fullmatch("[A-Z]{3,}", side) for side in (gold, answer))
+    if capitals and min(len(gold), len(answer)) > 2:
+        return equal and all(side.isupper() or side.islower() for side in (gold, answer))
+    return equal if {gold.lower(), answer.lower()} & _SHORT_WORDS else None
 
 
 _BECAUSE = re.compile(
@@ -348,25 +355,38 @@ def free_constants(gold: str, answer: str, same: Same) -> bool | None:
 
 
 def _free_constants(gold: str, answer: str, same: Callable[[str, str], bool]) -> bool | None:
-    left, right = (
-        [name for name in dict.fromkeys(_NAME.findall(side)) if _CONSTANT.fullmatch(name)] for side in (gold, answer)
-    )
+    left, right = _constants(gold), _constants(answer)
     old, new = [name for name in left if name not in right], [name for name in right if name not in left]
     if not old and not new and 1 < len(left) <= 3 and all(re.match("[Cc]_", name) for name in left):
         old = new = left  # each can be any of them
-    if not 0 < len(old) == len(new) <= 3 or len(gold) < 4 or not all(name[0] in "CcKk" for name in old):
+    if not 0 < len(old) == len(new) <= 3 or len(gold) < 4 or not all(_is_free(name, gold) for name in old):
         return None
-    if any("_" in name and name[0] not in "Cc" for name in old):
-        return None  # K_0 is given; an index is part of a name
-    if not all(
-        "_" in name or re.search(_AS_CONSTANT % name, gold) for name in old if name != "k" or r"\pi" not in gold
-    ):
-        return None  # a given number has its own letter
-    whole = "".join(old) == "k" and "".join(new) in "mn" and r"\pi" in gold  # n\pi for k\pi
-    solved = all(_solves(side, names) for side, names in ((gold, old), (answer, new)))
-    if any(name[0] in "ABabmn" for name in new) and not (whole or solved or all("_" in name for name in old)):
-        return None  # A for C_1; one C may be more than a free constant
+    if not _may_replace(old, new, gold, answer):
+        return None
     return any(same(_numbered(gold, old), _numbered(answer, order)) for order in permutations(new)) or None
+
+
+def _constants(text: str) -> list[str]:
+    """The names in a text that may be free constants."""
+    return [name for name in dict.fromkeys(_NAME.findall(text)) if _CONSTANT.fullmatch(name)]
+
+
+def _may_replace(old: Sequence[str], new: Sequence[str], gold: str, answer: str) -> bool:
+    """Whether the new names may stand for the old ones: A for C_1, n\\pi for k\\pi. One C may be more than a free
+    constant, so another letter stands for it in a solved equation alone."""
+    if not any(name[0] in "ABabmn" for name in new) or all("_" in name for name in old):
+        return True
+    whole = "".join(old) == "k" and "".join(new) in "mn" and r"\pi" in gold
+    return whole or (_solves(gold, old) and _solves(answer, new))
+
+
+def _is_free(name: str, gold: str) -> bool:
+    """Whether a name stands for any constant. K_0 is given, as an index is part of a name, and a given number has its
+    own letter."""
+    if name[0] not in "CcKk" or ("_" in name and name[0] not in "Cc"):
+        return False
+    in_period = name == "k" and r"\pi" in gold
+    return in_period or "_" in name or re.search(_AS_CONSTANT % name, gold) is not None
 
 
 def _solves(text: str, names: Sequence[str]) -> bool:

@@ -233,24 +233,44 @@ def same_quantity(gold: str, answer: str, same: Same) -> bool | None:
         return None
     if (left is None) != (right is None) and _is_symbol_in(*((gold, answer) if left else (answer, gold))):
         return None  # the s of 8\pi s^2 is a side, and no second
-    bodies = (left.body if left else gold, right.body if right else answer)
-    units = [q.unit for q in (left, right) if q and q.unit]
-    if len(units) == 2:
-        return _converted_or_same(units[0], units[1], bodies, same)
+    if _of_other_things(left, right):
+        return False
+    both = left is not None and right is not None
+    return _same_sizes(left or _plain(gold), right or _plain(answer), both, same)
+
+
+def _plain(text: str) -> Quantity:
+    """A number without a unit or words."""
+    return Quantity(text, None, frozenset(), True, False)
+
+
+def _of_other_things(left: Quantity | None, right: Quantity | None) -> bool:
+    """Whether they count different things, or the answer has words that are neither a unit, nor the gold's, nor what a
+    number counts. Two units decide alone."""
+    if left and right and left.unit and right.unit:
+        return False
     if left and right and left.things and right.things and not left.things & right.things:
-        return False
-    if right and not right.counts and not (left and right.things <= left.things):
-        return False  # words that are neither a unit, nor the gold's, nor what a number counts
-    if left and right and len(units) == 1 and left.descriptive and right.descriptive and units[0] != UNITS["unit"]:
-        return bool(left.things & right.things) and same(*bodies)  # 18 hours and 18 integers
-    percent = right is not None and right.unit == PERCENT and not same.conventions.percent_sign
-    missing = same.conventions.missing_unit or (left is not None and right is not None)
-    if missing and not percent and same(*bodies):
         return True
-    changed = {PERCENT: _hundredth, DEGREE: _in_radians}.get(units[0]) if len(units) == 1 else None
-    if changed is None:
-        return False
-    return same(*(changed(q.body) if q and q.unit else body for q, body in zip((left, right), bodies, strict=True)))
+    return bool(right and not right.counts and not (left and right.things <= left.things))
+
+
+def _same_sizes(left: Quantity, right: Quantity, both: bool, same: Same) -> bool:
+    """Whether two quantities of one kind are equal.
+
+    Args:
+        both: both sides have a unit or a word.
+    """
+    bodies = (left.body, right.body)
+    if left.unit and right.unit:
+        return _converted_or_same(left.unit, right.unit, bodies, same)
+    known = left.unit or right.unit
+    if known and left.descriptive and right.descriptive and known != UNITS["unit"]:
+        return bool(left.things & right.things) and same(*bodies)  # 18 hours and 18 integers
+    percent = right.unit == PERCENT and not same.conventions.percent_sign
+    if (both or same.conventions.missing_unit) and not percent and same(*bodies):
+        return True
+    changed = {PERCENT: _hundredth, DEGREE: _in_radians}.get(known) if known else None
+    return changed is not None and same(*(changed(side.body) if side.unit else side.body for side in (left, right)))
 
 
 def _converted_or_same(left: Unit, right: Unit, bodies: tuple[str, str], same: Same) -> bool:

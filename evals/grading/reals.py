@@ -9,7 +9,7 @@ from typing import NamedTuple
 from evals.grading import Same
 from evals.grading.evaluation import constant
 from evals.grading.exact import exact
-from evals.grading.expression import UnsupportedError, parse, symbols
+from evals.grading.expression import Node, UnsupportedError, parse, symbols
 from evals.grading.numbers import split
 
 FAR = Fraction(10) ** 5000  # stands for infinity
@@ -186,6 +186,29 @@ def _relation(text: str) -> tuple[str, str, Spans] | None:
 _MIRRORED = {"<": ">", ">": "<", r"\le": r"\ge", r"\ge": r"\le", r"\neq": r"\neq"}
 
 
+def _beside(bound: Fraction, sign: str, inclusive: bool) -> Spans:
+    """Where a bare symbol is less or greater than a bound; of an unequal value the point."""
+    if sign == r"\neq":
+        return ((Cut(bound, False), Cut(bound, True)),)
+    if sign in ("<", r"\le"):
+        return ((ALL[0][0], Cut(bound, inclusive)),)
+    return ((Cut(bound, not inclusive), ALL[0][1]),)
+
+
+def _between(low: Fraction, high: Fraction, inclusive: bool) -> Spans:
+    return ((Cut(low, not inclusive), Cut(high, inclusive)),) if low != high or inclusive else ()
+
+
+def _line(tree: Node, name: str) -> tuple[Fraction, Fraction] | None:
+    """(value at 0, slope) of a tree that is linear in its one name and no constant."""
+    at = [exact(tree, {name: Fraction(n)}) for n in (0, 1, 2, 5)]
+    if None in at or at[1] == at[0]:
+        return None
+    start, slope = at[0] or Fraction(0), (at[1] or Fraction(0)) - (at[0] or Fraction(0))
+    straight = all(value == start + n * slope for value, n in zip(at, (0, 1, 2, 5), strict=True))
+    return (start, slope) if straight else None
+
+
 def _half(left: str, sign: str, right: str) -> tuple[str, Spans] | None:
     """Where `x < a` or `|bx+c| < a` holds, mirrored or not; of an unequal value the point."""
     bound = _end(right)
@@ -202,22 +225,15 @@ def _half(left: str, sign: str, right: str) -> tuple[str, Spans] | None:
     if len(names) != 1 or (absolute and "|" in absolute[1]) or (not absolute and tree[0] != "symbol"):
         return None
     name = next(iter(names))
-    at = [exact(tree, {name: Fraction(n)}) for n in (0, 1, 2, 5)]
-    if None in at or at[1] == at[0]:
+    if (line := _line(tree, name)) is None:
         return None
-    start, slope = at[0] or Fraction(0), (at[1] or Fraction(0)) - (at[0] or Fraction(0))
-    if any(value != start + n * slope for value, n in zip(at, (0, 1, 2, 5), strict=True)):
-        return None
+    start, slope = line
     inclusive = sign in (r"\le", r"\ge")
     if not absolute:
-        if sign == r"\neq":
-            return name, ((Cut(bound, False), Cut(bound, True)),)
-        if sign in ("<", r"\le"):
-            return name, ((ALL[0][0], Cut(bound, inclusive)),)
-        return name, ((Cut(bound, not inclusive), ALL[0][1]),)
+        return name, _beside(bound, sign, inclusive)
     if bound < 0 or sign == r"\neq" or bound == FAR:
         return None
     low, high = sorted([(bound - start) / slope, (-bound - start) / slope])
     if sign in ("<", r"\le"):
-        return name, ((Cut(low, not inclusive), Cut(high, inclusive)),) if bound or inclusive else ()
-    return name, _without(ALL, ((Cut(low, inclusive), Cut(high, not inclusive)),) if bound or not inclusive else ())
+        return name, _between(low, high, inclusive)
+    return name, _without(ALL, _between(low, high, not inclusive))

@@ -82,23 +82,7 @@ def summarise(paper: Reproduction, runs: Sequence[Run]) -> Summary:
     common = [name for name in names if all(name in names_of_run for names_of_run in shared)]
     benchmark = common[0] if common else None
     arms = tuple(
-        ArmResult(
-            model if several[members[0].base] > 1 else members[0].base,
-            arm,
-            len(members),
-            score(method.tables[benchmark], ks=(), metrics=("avg",))[0]
-            if (method := methods[model, arm]) and benchmark
-            else None,
-            sum(run.diverged is not None for run in members),
-            sum(run.trained_nothing for run in members),
-            equal_text([run.metrics(EQUAL) for run in members]),
-            (
-                *dict.fromkeys(line for run in members for line in run.overlap.values()),
-                *warnings([{name: run.metrics(name) for name in LIMITS} for run in members]),
-            ),
-            tuple(sorted({flag for run in members for flag in run.record.get("mismatch") or {}})),
-        )
-        for (model, arm), members in groups.items()
+        _result(key, members, several[members[0].base] > 1, methods[key], benchmark) for key, members in groups.items()
     )
     scale = runs[0].scale
     return Summary(
@@ -111,6 +95,32 @@ def summarise(paper: Reproduction, runs: Sequence[Run]) -> Summary:
         tuple(_differences(paper, groups, methods, benchmark)),
         tuple(run.folder for run in runs),
         tuple(_alike(methods)),
+    )
+
+
+def _result(
+    key: tuple[str, str], members: Sequence[Run], by_model: bool, own: MeasuredRun | None, benchmark: str | None
+) -> ArmResult:
+    """The result of one (model, arm).
+
+    Args:
+        by_model: several models of the paper share the base model, so the model's own name tells them apart.
+        own: the seeds together; None where each diverged or trained nothing.
+    """
+    model, arm = key
+    return ArmResult(
+        model if by_model else members[0].base,
+        arm,
+        len(members),
+        score(own.tables[benchmark], ks=(), metrics=("avg",))[0] if own and benchmark else None,
+        sum(run.diverged is not None for run in members),
+        sum(run.trained_nothing for run in members),
+        equal_text([run.metrics(EQUAL) for run in members]),
+        (
+            *dict.fromkeys(line for run in members for line in run.overlap.values()),
+            *warnings([{name: run.metrics(name) for name in LIMITS} for run in members]),
+        ),
+        tuple(sorted({flag for run in members for flag in run.record.get("mismatch") or {}})),
     )
 
 

@@ -228,6 +228,7 @@ def test_words_become_the_arguments_of_a_call(words: list[str], named: dict[str,
     assert signature.bind(rlvr.page, ["a", "b", "only=none"]) == ([], {"runs": ["a", "b"], "only": ["none"]})
     assert signature.bind(rlvr.page, ["[a,b]", "c"])[1]["runs"] == ["a", "b", "c"]
     assert signature.bind(rlvr.page, ["a0,a1", "b"])[1]["runs"] == ["a0,a1", "b"]  # the seeds of a, and b
+    assert signature.bind(rlvr.new, ["mine", "root=a,b"])[1]["root"] == "a,b"  # a path, whatever its annotation's form
     assert signature.bind(rlvr.aa, ["tiny-grpo*"])[1] == {"runs": "tiny-grpo*"}  # the one text that it takes
     for columns in ("x:y,z:Lösung", "{x:y,z:Lösung}", '"x:y,z:Lösung"'):
         assert signature.bind(rlvr.grade, ["a", f"columns={columns}"])[1]["columns"] == {"x": "y", "z": "Lösung"}

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from evals.provenance import Origin
 from harness.backends.seconds import FAST, MIDDLE, SLOW
 from harness.backends.trl.hardware import TrlHardware
+from harness.command import config
 from harness.command.config import parse_overrides, read_seeds
 from harness.command.resolve import resolve
 from harness.command.watch import Watch
@@ -36,6 +37,22 @@ def test_parse_follows_hydras_grammar() -> None:
         "name": "a b",
         "b": True,
     }
+
+
+WORDS = ["a", "aB", "a.b", "./a", "../b/c-d", "/x", "ö", "a-1", "_x", "1a", "true", "False", "NULL", "nan", "inf"]
+NUMBERS = ["0", "-0", "7", "-12", "007", "1.5", "-0.25", "1.", ".5"]
+SCALARS = st.sampled_from(WORDS + NUMBERS)
+
+
+@given(st.lists(SCALARS, min_size=1, max_size=4), st.booleans())
+def test_the_quick_reading_is_hydras(parts: list[str], bracketed: bool) -> None:
+    text = f"[{','.join(parts)}]" if bracketed else ",".join(parts)
+    try:
+        quick = config._simple(text)
+    except LookupError:
+        return  # left to Hydra
+    key, slow = config._by_hydra(f"k={text}")
+    assert (key, repr(quick)) == ("k", repr(slow))  # 1 is not 1.0, and not true
 
 
 def test_an_object_of_json_is_read_as_it_stands() -> None:
