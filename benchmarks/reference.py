@@ -20,6 +20,7 @@ from typing import Any
 from evals.answer_files import formats
 from evals.data import benchmarks, protocols
 from evals.grading.verdicts import MEANING
+from evals.notebook import as_text
 from evals.provenance import Sourced
 from harness.command.options import RunOptions
 from harness.command.resolve import BACKENDS
@@ -66,7 +67,7 @@ def commands() -> str:
     parts = []
     for heading, names in cli.GROUPS.items():
         parts.append(f"## {heading.capitalize()}")
-        parts += [f"### rlvr {name}\n\n```text\n{cli.usage(name, WIDTH)}\n```" for name in names]
+        parts += [f"### rlvr {name}\n\n```text\n{as_text(cli.usage(name, WIDTH))}\n```" for name in names]
     return "\n\n".join(parts)
 
 

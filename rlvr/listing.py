@@ -11,9 +11,10 @@ from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, get_args
 
+from evals.notebook import Block, Heading, Outcome, Table
 from harness.errors import UsageError, choose, refuse_unused
 from rlvr.results import Result
-from rlvr.terminal import paragraph, sentence, table
+from rlvr.terminal import paragraph, sentence
 
 if TYPE_CHECKING:
     from evals.data.prompts import Prompt
@@ -150,13 +151,13 @@ def _fields(of: type, names: Sequence[str]) -> dict[str, str]:
     return {name: " ".join(found[name].split()) for name in names}
 
 
-def _listed(document: Mapping[str, Any]) -> str:
+def _listed(document: Mapping[str, Any]) -> list[Block]:
     """The groups under headings, wrapped at 80 columns."""
     from harness.spec.declarations import cited
 
-    lines: list[str] = []
+    lines: list[Block] = []
     for group, names in document.items():
-        lines += ["", group.upper()]
+        lines += ["", Heading(group.upper())]
         if group == "papers":
             for key, paper in names.items():
                 if "error" in paper:
@@ -171,7 +172,7 @@ def _listed(document: Mapping[str, Any]) -> str:
             lines += [paragraph(f"{name}: {label}", "  ") for name, label in names.items()]
         else:
             lines.append(names if isinstance(names, str) else paragraph(", ".join(names), "  "))
-    return "\n".join(lines[1:])
+    return lines[1:]
 
 
 def show(run: str | None = None, *, paper: Sequence[str] | None = None) -> Result:
@@ -210,7 +211,7 @@ def _archived(found: Sequence[Run]) -> Result:
     ]
     header = tuple(dict.fromkeys(key for row in rows for key in row))
     cells = [tuple(row.get(key, "–") for key in header) for row in rows]
-    return Result(rows, lambda: f"{len(rows)} runs, avg in percent\n{table(header, cells, left=1)}", rows)
+    return Result(rows, [f"{len(rows)} runs, avg in percent", Table(header, cells)], rows)
 
 
 def _one(name: str) -> Result:
@@ -245,19 +246,19 @@ def _one(name: str) -> Result:
 
     table_of_scores = Scores((seeds[0].title(benchmark), s) for benchmark, scores in found.items() for s in scores)
 
-    def text() -> str:
-        lines = [*(paragraph(f"Warning: {line}") for line in warned), name, *_facts_text(facts)]
+    def report() -> list[Block]:
+        lines: list[Block] = [*(paragraph(f"Warning: {line}") for line in warned), name, *_facts_text(facts)]
         for benchmark in filter(how.get, how):
             words = "; ".join(f"{key} {value}" for key, value in how[benchmark].items())
             lines.append(paragraph(f"measured on {benchmark} by {words}", "  "))
-        lines.append(f"\n{table_of_scores}")
+        lines += ["", *table_of_scores.blocks()]
         if record.get("scale", "paper") != "paper":
             lines.append(paragraph(sentence(record.get("scale_label", record["scale"]))))
-        return "\n".join(lines)
+        return lines
 
     scores = {benchmark: [score_fields(s) for s in of_benchmark] for benchmark, of_benchmark in found.items()}
     document = {"run": name, "warnings": warned, **facts, "measured_by": how, "scores": scores}
-    return Result(document, text, table_of_scores.rows(), printed=table_of_scores.printed)
+    return Result(document, report, table_of_scores.rows(), printed=table_of_scores.printed)
 
 
 def _curves(name: str, seeds: Sequence[Run]) -> Result:
@@ -270,8 +271,8 @@ def _curves(name: str, seeds: Sequence[Run]) -> Result:
     ]
     cells = [tuple(f"{v:.4g}" if isinstance(v, float) else str(v) for v in row.values()) for row in rows]
     files = [f"{run.folder.name}: curves of {run.record['source']['file']}, imported {run.finished}" for run in seeds]
-    text = "\n".join([*files, table(("run", "metric", "steps", "first", "last"), cells, left=2)])
-    return Result({"run": name, "curves": rows}, text, rows)
+    table = Table(("run", "metric", "steps", "first", "last"), cells, left=2)
+    return Result({"run": name, "curves": rows}, [*files, table], rows)
 
 
 _NO_SCORES = "No scores yet: the same command goes on from what was saved, or begins again if nothing was."
@@ -281,14 +282,13 @@ def _begun(name: str, state: str, run: Run) -> Result:
     """A run without a score: its values, how far it is, and what ended the last try."""
     from evals.files import read_object
     from harness.record.state import ERROR
-    from rlvr.run_summary import so_far_text
+    from rlvr.run_summary import so_far_blocks
 
     facts = {"state": state, **_facts(run)}
     if error := (read_object(run.folder / ERROR) or {}).get("error"):
         facts["error"] = error
-    lines = [name, *_facts_text(facts)]
-    lines += [so_far_text(name, run)] if run.so_far else [_NO_SCORES]
-    return Result({"run": name, **facts, "scores": {}}, "\n".join(lines))
+    lines: list[Block] = so_far_blocks(name, run) if run.so_far else [_NO_SCORES]
+    return Result({"run": name, **facts, "scores": {}}, [name, *_facts_text(facts), *lines])
 
 
 def _facts(run: Run) -> dict[str, Any]:
@@ -328,39 +328,40 @@ def _states(papers: Sequence[str] | None) -> Result:
 
     measured, others, begun = (evaluations(), curves(), unfinished()) if papers is None else ([], [], [])
 
-    def text() -> str:
+    def report() -> list[Block]:
         if not (states or measured or others or begun):
-            return f"no runs under {home()}"
+            return [f"no runs under {home()}"]
         counts = Counter(state.state for state in states)
-        lines = [f"{home()}: {', '.join(f'{count} {state}' for state, count in counts.items()) or 'no training'}"]
+        lines: list[Block] = [
+            f"{home()}: {', '.join(f'{count} {state}' for state, count in counts.items()) or 'no training'}"
+        ]
         for place in dict.fromkeys((state.paper, state.scale) for state in states):
             members = [state for state in states if (state.paper, state.scale) == place]
-            lines.append(f"\n{place[0]}, {place[1]} scale")
+            lines += ["", f"{place[0]}, {place[1]} scale"]
             rows = [
                 (
                     _shortened(s.name, 42),
-                    s.state,
+                    Outcome(s.state),
                     "–" if s.step is None else str(s.step),
                     number_text(s.reward, form=".3f"),
                     _age(s.idle_s),
                 )
                 for s in members
             ]
-            lines.append(table(("job", "state", "step", "reward", "last sign"), rows, left=2))
+            lines.append(Table(("job", "state", "step", "reward", "last sign"), rows, left=2))
             lines += [paragraph(f"{s.name}: {s.error}") for s in members if s.error]
         if measured:
             cells = [(run.folder.name, ", ".join(run.benchmarks), run.record["finished"]) for run in measured]
-            lines.append(
-                f"\n{measured[0].folder.parent}\n{table(('evaluation', 'benchmarks', 'finished'), cells, left=2)}"
-            )
+            table = Table(("evaluation", "benchmarks", "finished"), cells, left=2)
+            lines += ["", str(measured[0].folder.parent), table]
             lines += [f"{run.folder.name}: {run.folder.resolve()}" for run in measured if run.folder.is_symlink()]
         if begun:
-            lines.append(f"\n{begun[0].folder.parent}: evaluations with samples to come")
+            lines += ["", f"{begun[0].folder.parent}: evaluations with samples to come"]
             lines += [paragraph(f"{of.folder.name}: {of}{f'; {of.error}' if of.error else ''}", "  ") for of in begun]
         if others:
             cells = [(r.folder.name, str(len(r.curve)), ", ".join(r.record["source"]["columns"])) for r in others]
-            lines.append(f"\n{table(('imported curve', 'steps', 'metrics'), cells, left=1)}")
-        return "\n".join(lines)
+            lines += ["", Table(("imported curve", "steps", "metrics"), cells)]
+        return lines
 
     rows = [asdict(state) for state in states]
     imported = [*measured, *others]
@@ -369,7 +370,7 @@ def _states(papers: Sequence[str] | None) -> Result:
         for run in imported
     ]
     rows += [{"paper": None, "name": of.folder.name, **asdict(of)} for of in begun]
-    return Result(rows, text, rows)
+    return Result(rows, report, rows)
 
 
 def _shortened(text: str, width: int) -> str:

@@ -21,7 +21,7 @@ from types import NoneType
 from typing import Any, TypeVar, cast
 
 from evals import suggest
-from evals.notebook import Tabular
+from evals.notebook import Block, Heading, Tabular
 from evals.outputs import check
 from harness.command.config import parse_overrides
 from harness.errors import UsageError, nearest
@@ -258,7 +258,7 @@ def summary(function: Callable[..., Any]) -> str:
     return " ".join(inspect.cleandoc(function.__doc__ or "").partition("\n\n")[0].split())
 
 
-def usage(name: str, function: Callable[..., Any], more: Mapping[str, str], width: int) -> str:
+def usage(name: str, function: Callable[..., Any], more: Mapping[str, str], width: int) -> list[Block]:
     """The help of a command: the docstring without what only Python's caller needs, and every option.
 
     Args:
@@ -298,4 +298,4 @@ def usage(name: str, function: Callable[..., Any], more: Mapping[str, str], widt
             head = ""
         shown.append(_wrapped(f"{head:<22} {text}", initial_indent="  ", subsequent_indent=" " * 25, width=width))
     usage = f"usage: rlvr {' '.join([name, *words])} [key=value ...]"
-    return "\n\n".join([usage, *paragraphs, "\n".join(["options:", *shown])])
+    return [*(line for part in (usage, *paragraphs) for line in (part, "")), Heading("options:"), *shown]
