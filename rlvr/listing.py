@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from evals.notebook import Block, Heading, Outcome, Table
 from harness.errors import UsageError, choose, refuse_unused
 from rlvr.results import Result
+from rlvr.signature import descriptions
 from rlvr.terminal import paragraph, sentence
 
 if TYPE_CHECKING:
@@ -82,7 +83,9 @@ def _papers() -> dict[str, Any]:
 
 def _names(group: str) -> Any:
     """What there is in one group, as the document of `list_` has it."""
+    from evals.code_execution import programs
     from evals.data import benchmarks, prompts, protocols
+    from evals.grading import extraction
     from evals.sampling import engines
     from harness.command.resolve import BACKENDS
     from harness.plan.machine import hardware_help
@@ -100,10 +103,10 @@ def _names(group: str) -> Any:
         "backends": lambda: list(BACKENDS),
         "scales": lambda: {name: scale.label for name, scale in SCALES.items()},
         "hardware": hardware_help,
-        "policies": _policies,
-        "methods": _methods,
-        "signals": lambda: _fields(TokenBatch, SIGNALS),
-        "stages": lambda: _fields(Method, get_args(Stage)),
+        "policies": lambda: {**extraction.MEANING, **programs.MEANING},
+        "methods": lambda: {name: f"{stage}, {key}: {line}" for name, (stage, key, line) in methods().items()},
+        "signals": lambda: {name: descriptions(TokenBatch)[name] for name in SIGNALS},
+        "stages": lambda: {name: descriptions(Method)[name] for name in get_args(Stage)},
     }
     return of_group[group]()
 
@@ -117,38 +120,20 @@ def _prompt_in_words(prompt: Prompt) -> str:
     return f"{kind}{examples}, read by {prompt.policy}. {asked}"
 
 
-def _policies() -> dict[str, str]:
-    """Extraction policy -> what it takes, as the two modules of policies say it."""
-    from evals.code_execution import programs
-    from evals.grading import extraction
-
-    found: dict[str, str] = {}
-    for module in (extraction, programs):
-        entries = re.findall(r"^ {4}(\w+) +(\S.*(?:\n {10,}.*)*)", module.__doc__ or "", flags=re.MULTILINE)
-        found |= {name: " ".join(text.split()) for name, text in entries if name in module.POLICIES}
-    return found
-
-
-def _methods() -> dict[str, str]:
+def methods() -> dict[str, tuple[str, str, str]]:
     """Equation -> its stage, the first paper that declares it, and the first line of its docstring; by stage."""
     from harness.spec import Experiment, Method, catalogue
 
-    found: dict[str, tuple[str, str]] = {}
+    found: dict[str, tuple[str, str, str]] = {}
     for key in catalogue.papers():
         arms = [arm.train for arm in catalogue.load(key).arms if isinstance(arm.train, Experiment)]
         for stage, use in [(stage, u) for arm in arms for stage, uses in arm.method.stages() for u in uses]:
             line = (inspect.getdoc(use.function) or "").partition("\n\n")[0].replace("\n", " ")
             line = line if line.endswith(".") else re.sub(r"(, where\b[^.]*)?[:,]?$", "", line)  # a formula follows it
-            found.setdefault(use.name, (stage, f"{stage}, {key}: {line}"))
+            found.setdefault(use.name, (stage, key, line))
     order = [f.name for f in fields(Method)]
     order = ["rewards", "advantage", *(name for name in order if name not in ("rewards", "advantage"))]
-    return {name: text for name, (_, text) in sorted(found.items(), key=lambda item: order.index(item[1][0]))}
-
-
-def _fields(of: type, names: Sequence[str]) -> dict[str, str]:
-    """What the docstring of a class says of each of these fields."""
-    found = dict(re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", inspect.getdoc(of) or "", flags=re.MULTILINE))
-    return {name: " ".join(found[name].split()) for name in names}
+    return dict(sorted(found.items(), key=lambda item: order.index(item[1][0])))
 
 
 def _listed(document: Mapping[str, Any]) -> list[Block]:

@@ -80,7 +80,7 @@ def called(function: F) -> F:
             if option.default is option.empty and (
                 value is None or (isinstance(value, tuple) and any(one is None for one in value))
             ):
-                what = _described(function).get(name, "a value").partition(". ")[0].rstrip(".")
+                what = descriptions(function).get(name, "a value").partition(". ")[0].rstrip(".")
                 raise UsageError(f"{key}=None: expected {what}")
             if option.default is option.empty or "PathLike" in "".join(kinds(option)):
                 _refuse_empty(key, value)
@@ -181,7 +181,7 @@ def bind(function: Callable[..., Any], words: Sequence[str]) -> tuple[list[str],
         unnamed = [name for name in unnamed if name != key]
     for key, option in named.items():
         if option.default is option.empty and key not in given:
-            what = _described(function).get(option.name, "a value").partition(". ")[0].rstrip(".")
+            what = descriptions(function).get(option.name, "a value").partition(". ")[0].rstrip(".")
             for typed in given.keys() - named.keys():  # a misspelt name of this option was taken for another key
                 if close := suggest.nearest(typed, [key]):
                     raise UsageError(f"{typed}={given[typed]}: no such key. Did you mean {close}={given[typed]}?")
@@ -245,9 +245,9 @@ def _as(kind: str, value: Any, text: str) -> Any:
     raise LookupError(kind)
 
 
-def _described(function: Callable[..., Any]) -> dict[str, str]:
-    """Parameter -> its description in the docstring."""
-    arguments = inspect.cleandoc(function.__doc__ or "").partition("\nArgs:\n")[2]
+def descriptions(of: Callable[..., Any]) -> dict[str, str]:
+    """Parameter of a function, or field of a class -> its description in the docstring."""
+    arguments = inspect.cleandoc(of.__doc__ or "").partition("\nArgs:\n")[2]
     arguments = re.split(r"\n(?:Returns|Raises):\n", arguments)[0]
     found = re.findall(r"^    \**(\w+): (.*(?:\n {8,}.*)*)", arguments, flags=re.MULTILINE)
     return {name: " ".join(text.split()) for name, text in found}
@@ -265,7 +265,7 @@ def usage(name: str, function: Callable[..., Any], more: Mapping[str, str], widt
         more: options of every command, with their descriptions.
     """
     doc = re.split(r"\n(?:Returns|Raises):\n", inspect.cleandoc(function.__doc__ or ""))[0]
-    body, described = doc.partition("\nArgs:\n")[0], _described(function)
+    body, described = doc.partition("\nArgs:\n")[0], descriptions(function)
     words, entries = [], {}
     for key, option in options(function).items():
         text = described[option.name]
