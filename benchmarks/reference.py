@@ -12,7 +12,7 @@ import argparse
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from typing import Any
 from evals.answer_files import formats
 from evals.data import benchmarks, protocols
 from evals.grading.verdicts import MEANING
+from evals.notebook import as_text
 from evals.provenance import Sourced
 from harness.command.options import RunOptions
 from harness.command.resolve import BACKENDS
@@ -28,8 +29,7 @@ from harness.plan.machine import backend
 from harness.plan.plan import Total
 from harness.spec.hardware import Hardware
 from harness.spec.host import Host, Rates, given
-from rlvr import cli
-from rlvr.listing import list_
+from rlvr import cli, listing
 from rlvr.other_words import ELSEWHERE, MEASURE, TRAIN
 
 PAGES = Path(__file__).resolve().parents[1] / "docs" / "reference"
@@ -57,7 +57,7 @@ def code(text: str) -> str:
 
 def listed(group: str) -> dict[str, str]:
     """A group that `rlvr list` prints: name -> what it is."""
-    document: dict[str, dict[str, str]] = list_([group]).document
+    document: dict[str, dict[str, str]] = listing.list_([group]).document
     return document[group]
 
 
@@ -66,7 +66,7 @@ def commands() -> str:
     parts = []
     for heading, names in cli.GROUPS.items():
         parts.append(f"## {heading.capitalize()}")
-        parts += [f"### rlvr {name}\n\n```text\n{cli.usage(name, WIDTH)}\n```" for name in names]
+        parts += [f"### rlvr {name}\n\n```text\n{as_text(cli.usage(name, WIDTH))}\n```" for name in names]
     return "\n\n".join(parts)
 
 
@@ -121,19 +121,14 @@ def other_tools(of_commands: tuple[str, ...]) -> str:
 
 def methods() -> str:
     """Equation, stage, the first paper that declares it, and its first line; without the objectives."""
-    rows = ((code(name), *cells) for name, cells in _methods() if cells[0] != "objective")
+    rows = ((code(name), *cells) for name, cells in listing.methods().items() if cells[0] != "objective")
     return table(("equation", "stage", "paper", "what"), rows)
 
 
 def objectives() -> str:
     """Equation, and what is maximised."""
-    rows = ((code(name), what) for name, (stage, _, what) in _methods() if stage == "objective")
+    rows = ((code(name), what) for name, (stage, _, what) in listing.methods().items() if stage == "objective")
     return table(("equation", "what is maximised"), rows)
-
-
-def _methods() -> Iterator[tuple[str, Sequence[str]]]:
-    parts = (re.match(r"(\w+), (\w+): (.*)", text) for text in listed("methods").values())
-    return zip(listed("methods"), (part.groups() for part in parts if part), strict=True)
 
 
 def hours(card: str, paper: str, **values: object) -> Total:

@@ -1,4 +1,5 @@
-"""Results for people and for other programs: tables as text, HTML, data frames, LaTeX and files."""
+"""Results for people and for other programs. People see blocks, which `as_text` and `as_html` write. Programs read
+rows, in data frames, LaTeX, Markdown and files."""
 
 from __future__ import annotations
 
@@ -6,9 +7,10 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from html import escape
-from itertools import pairwise
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -36,36 +38,65 @@ def text_table(header: Sequence[str], rows: Iterable[Sequence[str]], left: int =
 markdown_table = partial(text_table, form="pipe")
 
 
-def html_table(header: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
-    """An HTML table with its text escaped; the caption is printed under it."""
-    head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    note = f"<p><small>{escape(caption)}</small></p>" if caption else ""
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
+class Heading(str):
+    """A line in bold."""
 
 
-def html_text(text: str) -> str:
-    """A text for a terminal as HTML: tables (of `text_table`) become tables, the lines between them stay."""
-    rule = re.compile("-+(  -+)+")
-    blocks: list[tuple[list[tuple[int, int]], list[str]]] = [([], [])]  # (columns of a table, or none; lines)
-    for line, below in pairwise([*text.split("\n"), ""]):
-        columns = blocks[-1][0]
-        gaps = [line[end:start] for (_, end), (start, _) in pairwise(columns)]
-        if rule.fullmatch(below):
-            blocks.append(([match.span() for match in re.finditer("-+", below)], [line]))
-        elif columns and ("".join(gaps).strip() or len(line) <= columns[0][1]):
-            blocks.append(([], [line]))
-        elif not rule.fullmatch(line):
-            blocks[-1][1].append(line)
+class Outcome(str):
+    """A cell that says how something went: a terminal colours it."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of texts.
+
+    Args:
+        left: number of columns that are aligned left. The others are aligned right. caption: lines below the table.
+    """
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    left: int = 1
+    caption: str = ""
+
+
+Block = str | Table
+"""A part of a result: one or more lines, or a table."""
+
+
+def as_text(blocks: Iterable[Block], shown: Callable[[str], str] = str) -> str:
+    """Blocks for a terminal. `shown` gives what is printed of a line or a cell."""
+    parts: list[str] = []
+    for block in blocks:
+        if isinstance(block, Table):
+            header, *rows = ([shown(cell) for cell in row] for row in (block.header, *block.rows))
+            parts += [text_table(header, rows, block.left), *filter(None, [shown(block.caption)])]
+        else:
+            parts.append(shown(block))
+    return "\n".join(parts)
+
+
+def as_html(blocks: Iterable[Block]) -> str:
+    """Blocks for a notebook."""
     parts = []
-    for columns, lines in blocks:
-        header, *rows = ([line[start:end].strip() for start, end in columns] for line in lines or [""])
-        plain_text = "\n".join(lines).strip("\n")
-        parts.append(html_table(header, rows) if columns else f"<pre>{escape(plain_text)}</pre>" if plain_text else "")
+    for is_table, group in groupby(blocks, lambda block: isinstance(block, Table)):
+        if is_table:
+            parts += [_html_table(block) for block in group if isinstance(block, Table)]
+        elif lines := "\n".join(map(_html_line, group)).strip("\n"):
+            parts.append(f"<pre>{lines}</pre>")
     return "".join(parts)
 
 
-TextTable = tuple[Sequence[str], Sequence[Sequence[str]]]  # header and cells of a table, as text
+def _html_line(line: object) -> str:
+    text = escape(str(line))
+    return f"<b>{text}</b>" if isinstance(line, Heading) else text
+
+
+def _html_table(table: Table) -> str:
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in table.header)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
+    note = f"<p><small>{escape(table.caption)}</small></p>" if table.caption else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
 
 
 class Checked(Protocol):
@@ -79,14 +110,23 @@ class Tabular:
     """A result with rows, which becomes a data frame, LaTeX, or a file."""
 
     inputs: Checked | None = None  # what the call read that made it; no file of it is written over
-    printed: Sequence[TextTable] = ()  # the tables of LaTeX and Markdown, as a terminal shows them; none: `rows`
+    printed: Sequence[Table] = ()  # the tables of LaTeX and Markdown; none: `rows`
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         """The table, a dictionary a row; empty if there is none."""
         raise NotImplementedError
 
+    def blocks(self) -> Sequence[Block]:
+        """What a terminal and a notebook show of it."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return as_text(self.blocks())
+
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
-        return html_text(str(self))
+        return as_html(self.blocks())
 
     def as_json(self) -> str:
         """All of it as JSON."""
@@ -131,13 +171,11 @@ class Tabular:
     def _tabulated(self, form: str, text: Callable[[str], str]) -> str:
         from tabulate import tabulate
 
-        tables: Iterable[Any] = self.printed
+        tables: list[Sequence[Sequence[Any]]] = [(table.header, *table.rows) for table in self.printed]
         if not tables:
             frame = self.to_pandas()
-            tables = [(list(frame), frame.itertuples(index=False))]
-        texts = [
-            [[text(c) if isinstance(c, str) else c for c in row] for row in (grid[0], *grid[1])] for grid in tables
-        ]
+            tables = [(list(frame), *frame.itertuples(index=False))]
+        texts = [[[text(c) if isinstance(c, str) else c for c in row] for row in table] for table in tables]
         if not self.printed:
             return "\n\n".join(tabulate(table, "firstrow", form, disable_numparse=_texts(table)) for table in texts)
         return "\n\n".join(

@@ -293,7 +293,7 @@ def _of_table(table: VerdictTable) -> tuple[Side, float | None]:
 
 def _pairs(path: Path, seed_sd: float | None) -> Result:
     """Every pair of a CSV file, with Holm's correction over all of them."""
-    from evals.notebook import text_table
+    from evals.notebook import Block, Table
     from evals.stats.agreement import with_holm
 
     try:
@@ -316,12 +316,12 @@ def _pairs(path: Path, seed_sd: float | None) -> Result:
     cells = [(r["printed"], r["measured"], r["answer"], _percent(r["largest_probability"])) for r in flat]
     header = ("printed", "measured", "answer", "largest")
 
-    def text() -> str:
+    def report() -> list[Block]:
         pairs = sum(bool(one.cases) for one in found)
         note = f"largest: the largest probability of the gap, with Holm's correction over {pairs} pairs."
-        return f"{text_table(header, cells, left=3)}\n{note}"
+        return [Table(header, cells, left=3), note]
 
-    return Result({"pairs": documents, "correction": "Holm"}, text, flat)
+    return Result({"pairs": documents, "correction": "Holm"}, report, flat)
 
 
 def _percent(probability: float | None) -> str:

@@ -22,12 +22,13 @@ from typing import Any
 
 from evals.environment import threads_sleep
 from evals.log import logger
+from evals.notebook import Block, Heading, as_text
 from evals.outputs import Inputs
 from harness.errors import Faults, UsageError
 from rlvr import signature
 from rlvr.commands import GROUPS, command
 from rlvr.other_words import renamed
-from rlvr.terminal import coloured
+from rlvr.terminal import painted, shown
 
 EXIT_CODES = {
     0: "done",
@@ -47,9 +48,6 @@ TRAIN = ("torch", "transformers", "trl", "peft", "accelerate", "lm_eval")  # wha
 LONGEST = 4000  # characters of an error message
 LIMIT = "a limit on threads, processes or memory is reached (`ulimit -u`, `ulimit -v`)"
 NO_THREAD = re.compile("can't start new thread|Resource temporarily unavailable|failed to map segment")
-# Characters that would control a terminal: control characters except tab and line feed, characters that change the
-# reading direction, and lone surrogates, which cannot be sent to a terminal.
-OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -89,7 +87,7 @@ def _run(words: list[str]) -> int:
     if not words or words[0] == "help" or "--help" in words or "-h" in words:
         named = [word for word in words if word not in ("help", "--help", "-h")]
         stream = sys.stdout if words else sys.stderr
-        print(coloured(usage(named[0]) if named else overview(), stream), file=stream)
+        print(as_text(usage(named[0]) if named else overview(), painted(stream)), file=stream)
         return 0 if words else 2
     if codecs.lookup(locale.getpreferredencoding(False)).name != "utf-8":  # libraries read and write their files in it
         raise UsageError("the encoding of this locale is not UTF-8: set PYTHONUTF8=1, or another locale")
@@ -107,7 +105,7 @@ def _run(words: list[str]) -> int:
         signature.COMMAND_LINE.reset(typed)
     if save is not None:
         logger.info(result.save(save))
-    print(shown(result.as_json()) if "--json" in words else coloured(shown(str(result)), sys.stdout))
+    print(shown(result.as_json()) if "--json" in words else as_text(result.blocks(), painted(sys.stdout)))
     sys.stdout.flush()
     return int(result.exit_code)
 
@@ -154,19 +152,19 @@ def _is_saved(function: Callable[..., Any], word: str) -> bool:
     return "out" not in signature.options(function) or word.endswith(tables)
 
 
-def overview() -> str:
+def overview() -> list[Block]:
     """Every command with one sentence, in groups."""
-    lines = ["usage: rlvr COMMAND [key=value ...]", "", "Does the paper's number come back?", ""]
+    lines: list[Block] = ["usage: rlvr COMMAND [key=value ...]", "", "Does the paper's number come back?", ""]
     for heading, names in GROUPS.items():
-        lines.append(f"{heading}:")
+        lines.append(Heading(f"{heading}:"))
         for name in names:
             text = f"  {name:<9} {signature.summary(command(name))}"
             lines.append(fill(text, _width(), subsequent_indent=" " * 12))
     example = "Options are key=value, as in: rlvr run paper=egsw arm=grpo,egsw seeds=3 egsw.alpha=0.5"
-    return "\n".join([*lines, "", example, "rlvr help COMMAND shows the options of a command."])
+    return [*lines, "", example, "rlvr help COMMAND shows the options of a command."]
 
 
-def usage(name: str, width: int | None = None) -> str:
+def usage(name: str, width: int | None = None) -> list[Block]:
     """The help of one command, in lines of `width` characters (default: as the terminal has)."""
     return signature.usage(name, command(name), {} if name == "ui" else SAVED | FLAGS, width or _width())
 
@@ -230,11 +228,6 @@ def _is_of_a_library(error: KeyboardInterrupt) -> bool:
     except (RuntimeError, MemoryError):
         return True
     return resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY
-
-
-def shown(text: str) -> str:
-    """The text with every character that would control a terminal as its escape (`\\x1b`)."""
-    return OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 if __name__ == "__main__":

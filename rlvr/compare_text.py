@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from evals.notebook import TextTable
+from evals.notebook import Block, Table
 from evals.stats.compare import CompareResult, problems_in_both
 from evals.stats.compare_notes import cells, notes
-from rlvr.terminal import paragraph, table
+from rlvr.terminal import paragraph
 
 
-def as_text(result: CompareResult) -> str:
+def blocks(result: CompareResult) -> list[Block]:
     """One table a benchmark, 80 columns wide; the JSON document also has the uncorrected p-values."""
-    lines = [f"A: {result.a}", f"B: {result.b}"]
+    lines: list[Block] = [f"A: {result.a}", f"B: {result.b}"]
     for benchmark in dict.fromkeys(line.benchmark for line in result.lines):
         own = [line for line in result.lines if line.benchmark == benchmark]
         header = ("metric", "A", "B", "A - B", "95 % interval", "p (Holm)", "verdict")
@@ -21,10 +21,9 @@ def as_text(result: CompareResult) -> str:
             "",
             paragraph(f"{benchmark}: {problems_in_both(own)}"),
             "",
-            table(header, [cells(line) for line in own]),
+            Table(header, [cells(line) for line in own]),
         ]
-    lines += ["", *map(paragraph, notes(result))]
-    return "\n".join(lines)
+    return [*lines, "", *map(paragraph, notes(result))]
 
 
 def short_name(name: str) -> str:
@@ -33,8 +32,8 @@ def short_name(name: str) -> str:
     return ", ".join(dict.fromkeys(re.sub(r"-seed\d+$", "", part) if len(parts) > 1 else part for part in parts))
 
 
-def printed(result: CompareResult) -> TextTable:
+def printed(result: CompareResult) -> Table:
     """All lines as one table, for a paper: the methods' names as headings, the metrics with their units."""
     a, b = short_name(result.a), short_name(result.b)
     header = ("benchmark", "metric", a, b, "difference", "95 % interval", "p (Holm)", "verdict")
-    return header, [(line.benchmark, f"{line.name} ({line.unit})", *cells(line)[1:]) for line in result.lines]
+    return Table(header, [(of.benchmark, f"{of.name} ({of.unit})", *cells(of)[1:]) for of in result.lines])

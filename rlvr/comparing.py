@@ -25,10 +25,10 @@ class Difference(Result):
     """Method a minus method b, paired by problem, with Holm's correction over the benchmarks of each metric."""
 
     def __init__(self, result: CompareResult) -> None:
-        from rlvr.compare_text import as_text, printed
+        from rlvr.compare_text import blocks, printed
 
         document = result.as_dict()
-        super().__init__(document, lambda: as_text(result), document["lines"], printed=[printed(result)])
+        super().__init__(document, lambda: blocks(result), document["lines"], printed=[printed(result)])
         self.result = result
 
     @property

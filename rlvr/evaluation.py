@@ -20,6 +20,7 @@ from rlvr.results import Result, as_folder
 
 if TYPE_CHECKING:
     from evals.data.protocols import Protocol
+    from evals.notebook import Block
     from evals.stats.score import Score
     from rlvr.runs import Run
 
@@ -325,8 +326,8 @@ def _scores(
         **({} if usage is None else {"usage": usage}),
     }
 
-    def text() -> str:
-        lines = [f"protocol {described(stated)}", str(table)]
+    def report() -> list[Block]:
+        lines: list[Block] = [f"protocol {described(stated)}", *table.blocks()]
         for name, path in verdicts.items():
             blocks = [f"  {blocks_of[name]}"] if name in blocks_of else []
             beyond = [f"  not reported: {ks}" for ks in (run.measured_by(name).get("not reported"),) if ks]
@@ -339,9 +340,9 @@ def _scores(
             ]
             lines += [f"  WARNING: {notes[name]}"] if notes[name] else []
         lines.append(f"\npage: rlvr page {folder}")
-        return "\n".join([*lines, *([] if usage is None else [_usage_text(usage)])])
+        return [*lines, *([] if usage is None else [_usage_text(usage)])]
 
-    result = Evaluated(document, text, table.rows(), printed=table.printed)
+    result = Evaluated(document, report, table.rows(), printed=table.printed)
     result.folder = folder
     return result
 

@@ -11,9 +11,11 @@ from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, get_args
 
+from evals.notebook import Block, Heading, Outcome, Table
 from harness.errors import UsageError, choose, refuse_unused
 from rlvr.results import Result
-from rlvr.terminal import paragraph, sentence, table
+from rlvr.signature import descriptions
+from rlvr.terminal import paragraph, sentence
 
 if TYPE_CHECKING:
     from evals.data.prompts import Prompt
@@ -81,7 +83,9 @@ def _papers() -> dict[str, Any]:
 
 def _names(group: str) -> Any:
     """What there is in one group, as the document of `list_` has it."""
+    from evals.code_execution import programs
     from evals.data import benchmarks, prompts, protocols
+    from evals.grading import extraction
     from evals.sampling import engines
     from harness.command.resolve import BACKENDS
     from harness.plan.machine import hardware_help
@@ -99,10 +103,10 @@ def _names(group: str) -> Any:
         "backends": lambda: list(BACKENDS),
         "scales": lambda: {name: scale.label for name, scale in SCALES.items()},
         "hardware": hardware_help,
-        "policies": _policies,
-        "methods": _methods,
-        "signals": lambda: _fields(TokenBatch, SIGNALS),
-        "stages": lambda: _fields(Method, get_args(Stage)),
+        "policies": lambda: {**extraction.MEANING, **programs.MEANING},
+        "methods": lambda: {name: f"{stage}, {key}: {line}" for name, (stage, key, line) in methods().items()},
+        "signals": lambda: {name: descriptions(TokenBatch)[name] for name in SIGNALS},
+        "stages": lambda: {name: descriptions(Method)[name] for name in get_args(Stage)},
     }
     return of_group[group]()
 
@@ -116,47 +120,29 @@ def _prompt_in_words(prompt: Prompt) -> str:
     return f"{kind}{examples}, read by {prompt.policy}. {asked}"
 
 
-def _policies() -> dict[str, str]:
-    """Extraction policy -> what it takes, as the two modules of policies say it."""
-    from evals.code_execution import programs
-    from evals.grading import extraction
-
-    found: dict[str, str] = {}
-    for module in (extraction, programs):
-        entries = re.findall(r"^ {4}(\w+) +(\S.*(?:\n {10,}.*)*)", module.__doc__ or "", flags=re.MULTILINE)
-        found |= {name: " ".join(text.split()) for name, text in entries if name in module.POLICIES}
-    return found
-
-
-def _methods() -> dict[str, str]:
+def methods() -> dict[str, tuple[str, str, str]]:
     """Equation -> its stage, the first paper that declares it, and the first line of its docstring; by stage."""
     from harness.spec import Experiment, Method, catalogue
 
-    found: dict[str, tuple[str, str]] = {}
+    found: dict[str, tuple[str, str, str]] = {}
     for key in catalogue.papers():
         arms = [arm.train for arm in catalogue.load(key).arms if isinstance(arm.train, Experiment)]
         for stage, use in [(stage, u) for arm in arms for stage, uses in arm.method.stages() for u in uses]:
             line = (inspect.getdoc(use.function) or "").partition("\n\n")[0].replace("\n", " ")
             line = line if line.endswith(".") else re.sub(r"(, where\b[^.]*)?[:,]?$", "", line)  # a formula follows it
-            found.setdefault(use.name, (stage, f"{stage}, {key}: {line}"))
+            found.setdefault(use.name, (stage, key, line))
     order = [f.name for f in fields(Method)]
     order = ["rewards", "advantage", *(name for name in order if name not in ("rewards", "advantage"))]
-    return {name: text for name, (_, text) in sorted(found.items(), key=lambda item: order.index(item[1][0]))}
+    return dict(sorted(found.items(), key=lambda item: order.index(item[1][0])))
 
 
-def _fields(of: type, names: Sequence[str]) -> dict[str, str]:
-    """What the docstring of a class says of each of these fields."""
-    found = dict(re.findall(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", inspect.getdoc(of) or "", flags=re.MULTILINE))
-    return {name: " ".join(found[name].split()) for name in names}
-
-
-def _listed(document: Mapping[str, Any]) -> str:
+def _listed(document: Mapping[str, Any]) -> list[Block]:
     """The groups under headings, wrapped at 80 columns."""
     from harness.spec.declarations import cited
 
-    lines: list[str] = []
+    lines: list[Block] = []
     for group, names in document.items():
-        lines += ["", group.upper()]
+        lines += ["", Heading(group.upper())]
         if group == "papers":
             for key, paper in names.items():
                 if "error" in paper:
@@ -171,7 +157,7 @@ def _listed(document: Mapping[str, Any]) -> str:
             lines += [paragraph(f"{name}: {label}", "  ") for name, label in names.items()]
         else:
             lines.append(names if isinstance(names, str) else paragraph(", ".join(names), "  "))
-    return "\n".join(lines[1:])
+    return lines[1:]
 
 
 def show(run: str | None = None, *, paper: Sequence[str] | None = None) -> Result:
@@ -210,7 +196,7 @@ def _archived(found: Sequence[Run]) -> Result:
     ]
     header = tuple(dict.fromkeys(key for row in rows for key in row))
     cells = [tuple(row.get(key, "–") for key in header) for row in rows]
-    return Result(rows, lambda: f"{len(rows)} runs, avg in percent\n{table(header, cells, left=1)}", rows)
+    return Result(rows, [f"{len(rows)} runs, avg in percent", Table(header, cells)], rows)
 
 
 def _one(name: str) -> Result:
@@ -245,19 +231,19 @@ def _one(name: str) -> Result:
 
     table_of_scores = Scores((seeds[0].title(benchmark), s) for benchmark, scores in found.items() for s in scores)
 
-    def text() -> str:
-        lines = [*(paragraph(f"Warning: {line}") for line in warned), name, *_facts_text(facts)]
+    def report() -> list[Block]:
+        lines: list[Block] = [*(paragraph(f"Warning: {line}") for line in warned), name, *_facts_text(facts)]
         for benchmark in filter(how.get, how):
             words = "; ".join(f"{key} {value}" for key, value in how[benchmark].items())
             lines.append(paragraph(f"measured on {benchmark} by {words}", "  "))
-        lines.append(f"\n{table_of_scores}")
+        lines += ["", *table_of_scores.blocks()]
         if record.get("scale", "paper") != "paper":
             lines.append(paragraph(sentence(record.get("scale_label", record["scale"]))))
-        return "\n".join(lines)
+        return lines
 
     scores = {benchmark: [score_fields(s) for s in of_benchmark] for benchmark, of_benchmark in found.items()}
     document = {"run": name, "warnings": warned, **facts, "measured_by": how, "scores": scores}
-    return Result(document, text, table_of_scores.rows(), printed=table_of_scores.printed)
+    return Result(document, report, table_of_scores.rows(), printed=table_of_scores.printed)
 
 
 def _curves(name: str, seeds: Sequence[Run]) -> Result:
@@ -270,8 +256,8 @@ def _curves(name: str, seeds: Sequence[Run]) -> Result:
     ]
     cells = [tuple(f"{v:.4g}" if isinstance(v, float) else str(v) for v in row.values()) for row in rows]
     files = [f"{run.folder.name}: curves of {run.record['source']['file']}, imported {run.finished}" for run in seeds]
-    text = "\n".join([*files, table(("run", "metric", "steps", "first", "last"), cells, left=2)])
-    return Result({"run": name, "curves": rows}, text, rows)
+    table = Table(("run", "metric", "steps", "first", "last"), cells, left=2)
+    return Result({"run": name, "curves": rows}, [*files, table], rows)
 
 
 _NO_SCORES = "No scores yet: the same command goes on from what was saved, or begins again if nothing was."
@@ -281,14 +267,13 @@ def _begun(name: str, state: str, run: Run) -> Result:
     """A run without a score: its values, how far it is, and what ended the last try."""
     from evals.files import read_object
     from harness.record.state import ERROR
-    from rlvr.run_summary import so_far_text
+    from rlvr.run_summary import so_far_blocks
 
     facts = {"state": state, **_facts(run)}
     if error := (read_object(run.folder / ERROR) or {}).get("error"):
         facts["error"] = error
-    lines = [name, *_facts_text(facts)]
-    lines += [so_far_text(name, run)] if run.so_far else [_NO_SCORES]
-    return Result({"run": name, **facts, "scores": {}}, "\n".join(lines))
+    lines: list[Block] = so_far_blocks(name, run) if run.so_far else [_NO_SCORES]
+    return Result({"run": name, **facts, "scores": {}}, [name, *_facts_text(facts), *lines])
 
 
 def _facts(run: Run) -> dict[str, Any]:
@@ -328,39 +313,40 @@ def _states(papers: Sequence[str] | None) -> Result:
 
     measured, others, begun = (evaluations(), curves(), unfinished()) if papers is None else ([], [], [])
 
-    def text() -> str:
+    def report() -> list[Block]:
         if not (states or measured or others or begun):
-            return f"no runs under {home()}"
+            return [f"no runs under {home()}"]
         counts = Counter(state.state for state in states)
-        lines = [f"{home()}: {', '.join(f'{count} {state}' for state, count in counts.items()) or 'no training'}"]
+        lines: list[Block] = [
+            f"{home()}: {', '.join(f'{count} {state}' for state, count in counts.items()) or 'no training'}"
+        ]
         for place in dict.fromkeys((state.paper, state.scale) for state in states):
             members = [state for state in states if (state.paper, state.scale) == place]
-            lines.append(f"\n{place[0]}, {place[1]} scale")
+            lines += ["", f"{place[0]}, {place[1]} scale"]
             rows = [
                 (
                     _shortened(s.name, 42),
-                    s.state,
+                    Outcome(s.state),
                     "–" if s.step is None else str(s.step),
                     number_text(s.reward, form=".3f"),
                     _age(s.idle_s),
                 )
                 for s in members
             ]
-            lines.append(table(("job", "state", "step", "reward", "last sign"), rows, left=2))
+            lines.append(Table(("job", "state", "step", "reward", "last sign"), rows, left=2))
             lines += [paragraph(f"{s.name}: {s.error}") for s in members if s.error]
         if measured:
             cells = [(run.folder.name, ", ".join(run.benchmarks), run.record["finished"]) for run in measured]
-            lines.append(
-                f"\n{measured[0].folder.parent}\n{table(('evaluation', 'benchmarks', 'finished'), cells, left=2)}"
-            )
+            table = Table(("evaluation", "benchmarks", "finished"), cells, left=2)
+            lines += ["", str(measured[0].folder.parent), table]
             lines += [f"{run.folder.name}: {run.folder.resolve()}" for run in measured if run.folder.is_symlink()]
         if begun:
-            lines.append(f"\n{begun[0].folder.parent}: evaluations with samples to come")
+            lines += ["", f"{begun[0].folder.parent}: evaluations with samples to come"]
             lines += [paragraph(f"{of.folder.name}: {of}{f'; {of.error}' if of.error else ''}", "  ") for of in begun]
         if others:
             cells = [(r.folder.name, str(len(r.curve)), ", ".join(r.record["source"]["columns"])) for r in others]
-            lines.append(f"\n{table(('imported curve', 'steps', 'metrics'), cells, left=1)}")
-        return "\n".join(lines)
+            lines += ["", Table(("imported curve", "steps", "metrics"), cells)]
+        return lines
 
     rows = [asdict(state) for state in states]
     imported = [*measured, *others]
@@ -369,7 +355,7 @@ def _states(papers: Sequence[str] | None) -> Result:
         for run in imported
     ]
     rows += [{"paper": None, "name": of.folder.name, **asdict(of)} for of in begun]
-    return Result(rows, text, rows)
+    return Result(rows, report, rows)
 
 
 def _shortened(text: str, width: int) -> str:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from evals.errors import UsageError
-from evals.notebook import Tabular, TextTable, html_table, plain, text_table
+from evals.notebook import Block, Table, Tabular, plain
 
 T = TypeVar("T")
+Report = str | list[Block]
 FILES = (".pdf", ".svg", ".png", ".html", ".xlsx", ".ods", ".docx", ".tsv", ".zip", ".gz", ".xz", ".jsonl")
 
 
@@ -32,24 +33,24 @@ class Result(Tabular):
 
     Args:
         document: dicts, lists, numbers and strings, as `as_json` writes them.
-        text: for people, or a function that makes it when it is first needed.
+        report: for people, as a text or as blocks, or a function that makes it when it is needed.
         rows: the result as a table, a dictionary a row; empty if it has none.
-        printed: the tables as text, for LaTeX and Markdown (default: `rows`).
+        printed: the tables for LaTeX and Markdown (default: `rows`).
         exit_code: of the command that returns it: 1 if something in it failed.
     """
 
     def __init__(
         self,
         document: Any,
-        text: str | Callable[[], str],
+        report: Report | Callable[[], Report],
         rows: Sequence[Mapping[str, Any]] = (),
         *,
-        printed: Sequence[TextTable] = (),
+        printed: Sequence[Table] = (),
         exit_code: int = 0,
     ) -> None:
         self.document = document
         self.exit_code = exit_code
-        self._text = text
+        self._report = report
         self._rows = rows
         self.printed = printed
 
@@ -59,10 +60,9 @@ class Result(Tabular):
     def __getitem__(self, key: Any) -> Any:
         return self.document[key]
 
-    def __str__(self) -> str:
-        return self._text if isinstance(self._text, str) else self._text()
-
-    __repr__ = __str__
+    def blocks(self) -> Sequence[Block]:
+        made = self._report() if callable(self._report) else self._report
+        return [made] if isinstance(made, str) else made
 
     def as_json(self) -> str:
         return json.dumps(self.document, indent=2, default=plain)
@@ -82,16 +82,13 @@ class Rows(list[T], Tabular):
         return [dict(zip(self.header, self.cells(row), strict=True)) for row in self]
 
     @property
-    def printed(self) -> list[TextTable]:  # type: ignore[override]
-        return [(self.header, [self.cells(row) for row in self])]
+    def printed(self) -> list[Table]:  # type: ignore[override]
+        return [Table(self.header, [self.cells(row) for row in self], len(self.header), self.caption)]
 
-    def _repr_html_(self) -> str:
-        return html_table(self.header, map(self.cells, self), self.caption)
+    def blocks(self) -> list[Block]:
+        return [*self.printed]
 
-    def __str__(self) -> str:
-        return f"{text_table(self.header, map(self.cells, self), left=len(self.header))}\n{self.caption}".rstrip()
-
-    __repr__ = __str__
+    __str__ = __repr__ = Tabular.__str__  # not the list's
 
 
 def results_folder() -> Path:

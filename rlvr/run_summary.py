@@ -7,6 +7,7 @@ import shlex
 from typing import Any
 
 from evals.files import read_jsonl
+from evals.notebook import Block, Outcome, Table
 from evals.stats.intervals import MIN_SEEDS, ROUGH
 from evals.stats.score import bounds_text, number_text
 from harness.record.record import CURVE
@@ -14,7 +15,7 @@ from harness.record.run import Run
 from harness.spec import catalogue
 from harness.step.mismatch import FLAGS
 from harness.tables.summary import ArmDifference, ArmResult, Summary
-from rlvr.terminal import paragraph, sentence, table
+from rlvr.terminal import paragraph, sentence
 
 MEANING = {
     "problems": "other problems of the same kind; they say nothing about other training seeds.",
@@ -28,12 +29,12 @@ UNMOVED = (
 MOST = 8  # arms that are listed
 
 
-def as_text(summary: Summary) -> str:
+def blocks(summary: Summary) -> list[Block]:
     """What ran, its numbers with intervals and what these cover, where the pages are, the next command."""
     arms = summary.arms
     count = len(summary.folders)
     nothing = [f"{a.model}/{a.arm} in {a.nothing} of {a.seeds} training seeds" for a in arms if a.nothing]
-    lines = [paragraph(f"Trained nothing: {', '.join(nothing)}. {UNMOVED}")] if nothing else []
+    lines: list[Block] = [paragraph(f"Trained nothing: {', '.join(nothing)}. {UNMOVED}")] if nothing else []
     lines += [paragraph(f"Warning, {a.model}/{a.arm}: {line}.") for a in arms for line in a.warnings]
     lines.append(f"{summary.paper} at {summary.scale} scale: {count} run{'s' * (count != 1)} finished")
     if summary.scale != "paper":
@@ -61,10 +62,10 @@ def as_text(summary: Summary) -> str:
         seeds = dict.fromkeys(re.sub(r"-seed\d+$", "*", folder.name) for folder in summary.folders)
         lines.append(f"page: {shlex.join(['rlvr', 'page', *seeds])}")
         lines.append(f"next: {shlex.join(['rlvr', 'show', *seeds][:3])}    (curves: rlvr ui)")
-    return "\n".join(lines)
+    return lines
 
 
-def so_far_text(name: str, run: Run) -> str:
+def so_far_blocks(name: str, run: Run) -> list[Block]:
     """How far a training came whose time is over, and the scores of its model, which is not the finished one."""
     rows = read_jsonl(run.folder / CURVE, "step")
     last: dict[str, Any] = rows[-1] if rows else {"scores": {}, "step": 0}
@@ -74,19 +75,19 @@ def so_far_text(name: str, run: Run) -> str:
         for score in found.values()
         if score["metric"] == "avg" and score["value"] is not None
     ]
-    lines = [paragraph(f"{name}: {run.so_far}. It is not finished: the same command goes on.")]
+    lines: list[Block] = [paragraph(f"{name}: {run.so_far}. It is not finished: the same command goes on.")]
     if scores:
-        lines.append(table((f"after step {last['step']}", "%", "metric"), scores))
-    return "\n".join([*lines, f"run: {run.folder}"])
+        lines.append(Table((f"after step {last['step']}", "%", "metric"), scores))
+    return [*lines, f"run: {run.folder}"]
 
 
-def _numbers(summary: Summary) -> list[str]:
+def _numbers(summary: Summary) -> list[Block]:
     shown = summary.arms[:MOST]
     models = {arm.model for arm in shown}
     rows = [(arm.arm if len(models) == 1 else f"{arm.model}/{arm.arm}", str(arm.seeds), *_score(arm)) for arm in shown]
     scores = [arm.score for arm in shown if arm.score is not None]
-    lines = [
-        table(("arm", "seeds", f"{summary.benchmark} {scores[0].name if scores else 'avg'}, %", "95 % interval"), rows)
+    lines: list[Block] = [
+        Table(("arm", "seeds", f"{summary.benchmark} {scores[0].name if scores else 'avg'}, %", "95 % interval"), rows)
     ]
     if len(summary.arms) > MOST:
         lines.append(f"and {len(summary.arms) - MOST} more arms")
@@ -104,7 +105,7 @@ def _numbers(summary: Summary) -> list[str]:
 def _score(arm: ArmResult) -> tuple[str, str]:
     if arm.score is None or arm.score.value is None:
         lost = "trained nothing" if arm.nothing == arm.seeds else "diverged"
-        return "–", lost if arm.score is None else str(arm.score.why)
+        return "–", Outcome(lost) if arm.score is None else str(arm.score.why)
     return number_text(arm.score.value, 100), bounds_text(arm.score.interval, 100)
 
 

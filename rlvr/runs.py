@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evals.notebook import Tabular
+from evals.notebook import Block, Tabular
 from evals.stats.measured_run import MeasuredRun
 from evals.stats.score import reported, score
 from harness.errors import choose
@@ -69,11 +69,9 @@ class Run(Tabular):
     def rows(self) -> Sequence[Mapping[str, Any]]:
         return self.scores().rows()
 
-    def __str__(self) -> str:
+    def blocks(self) -> list[Block]:
         policies = [f"{b}: policy {policy}" for b in self.benchmarks if (policy := self.seeds[0].policy(b))]
-        return "\n".join([self.name, *policies, str(self.scores())])
-
-    __repr__ = __str__
+        return [self.name, *policies, *self.scores().blocks()]
 
 
 def read_run(*sources: PathLike, name: str | None = None) -> Run:

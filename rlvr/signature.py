@@ -22,7 +22,7 @@ from types import GenericAlias, NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 from evals import suggest
-from evals.notebook import Tabular
+from evals.notebook import Block, Heading, Tabular
 from evals.outputs import check
 from harness.command.config import parse_overrides
 from harness.errors import UsageError, nearest
@@ -176,7 +176,7 @@ def _in_form(option: inspect.Parameter, value: object) -> object:
 
 def _what(function: Callable[..., object], option: inspect.Parameter) -> str:
     """The first sentence of an option's description."""
-    return _described(function).get(option.name, "a value").partition(". ")[0].rstrip(".")
+    return descriptions(function).get(option.name, "a value").partition(". ")[0].rstrip(".")
 
 
 def _expected(allowed: Iterable[object]) -> str:
@@ -336,8 +336,8 @@ def _pairs(value: object, text: str) -> dict[str, str]:
     raise LookupError(text)
 
 
-def _described(function: Callable[..., object]) -> dict[str, str]:
-    """Parameter -> its description in the docstring."""
+def descriptions(function: Callable[..., object]) -> dict[str, str]:
+    """Parameter of a function, or field of a class -> its description in the docstring."""
     arguments = inspect.cleandoc(function.__doc__ or "").partition("\nArgs:\n")[2]
     arguments = re.split(r"\n(?:Returns|Raises):\n", arguments)[0]
     found = re.findall(r"^    \**(\w+): (.*(?:\n {8,}.*)*)", arguments, flags=re.MULTILINE)
@@ -349,14 +349,14 @@ def summary(function: Callable[..., object]) -> str:
     return " ".join(inspect.cleandoc(function.__doc__ or "").partition("\n\n")[0].split())
 
 
-def usage(name: str, function: Callable[..., object], more: Mapping[str, str], width: int) -> str:
+def usage(name: str, function: Callable[..., object], more: Mapping[str, str], width: int) -> list[Block]:
     """The help of a command: the docstring without what only Python's caller needs, and every option.
 
     Args:
         more: options of every command, with their descriptions.
     """
     doc = re.split(r"\n(?:Returns|Raises):\n", inspect.cleandoc(function.__doc__ or ""))[0]
-    body, described = doc.partition("\nArgs:\n")[0], _described(function)
+    body, described = doc.partition("\nArgs:\n")[0], descriptions(function)
     known = options(function)
     entries = {_head(key, option): _text(option, described[option.name]) for key, option in known.items()}
     more = dict(more)
@@ -366,7 +366,7 @@ def usage(name: str, function: Callable[..., object], more: Mapping[str, str], w
     paragraphs = [part if part.startswith(" ") else _wrapped(part, width) for part in body.strip().split("\n\n")]
     shown = [line for head, text in (entries | more).items() for line in _entry(head, text, width)]
     usage = f"usage: rlvr {' '.join([name, *words])} [key=value ...]"
-    return "\n\n".join([usage, *paragraphs, "\n".join(["options:", *shown])])
+    return [*(line for part in (usage, *paragraphs) for line in (part, "")), Heading("options:"), *shown]
 
 
 def _positional(key: str, option: inspect.Parameter) -> str:

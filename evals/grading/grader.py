@@ -15,7 +15,7 @@ from evals.grading.numbers import same_text
 from evals.grading.reasoning import graded_part
 from evals.grading.spelling import clean
 from evals.grading.verdicts import Verdict
-from evals.notebook import Tabular
+from evals.notebook import Block, Tabular
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,8 +35,8 @@ class Explanation(Tabular):
     verdict: Verdict
     reason: str | None
 
-    def __str__(self) -> str:
-        lines = [f"gold       {self.gold}", f"  read as  {self.read_gold}"]
+    def blocks(self) -> list[Block]:
+        lines: list[Block] = [f"gold       {self.gold}", f"  read as  {self.read_gold}"]
         lines += [
             f"extracted  {'nothing' if self.extracted is None else self.extracted}  (policy {self.policy or 'none'})"
         ]
@@ -44,9 +44,7 @@ class Explanation(Tabular):
             lines += [f"  read as  {self.read_answer}"]
         for step in self.steps:
             lines += [f"step       {step.gold}  {'==' if step.equal else '!='}  {step.answer}  by {step.rule}"]
-        return "\n".join([*lines, f"verdict    {self.verdict}" + (f" ({self.reason})" if self.reason else "")])
-
-    __repr__ = __str__
+        return [*lines, f"verdict    {self.verdict}" + (f" ({self.reason})" if self.reason else "")]
 
     def rows(self) -> list[dict[str, Any]]:
         """One row: what was read, and the verdict."""

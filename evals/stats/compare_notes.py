@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from evals.notebook import Outcome
 from evals.stats.collapses import MEANS, unlike
 from evals.stats.compare import CompareResult, Line, whole_table
 from evals.stats.differences import ALPHA
@@ -23,7 +24,7 @@ def cells(line: Line) -> tuple[str, ...]:
     interval = bounds_text(line.interval, line.factor, "+.1f")
     verdict = line.plain_verdict.removeprefix("checkpoint ").removeprefix("checkpoints ")
     star = "*" if verdict != line.plain_verdict else "†" if line.undone_by else ""
-    return (line.name, *values, difference, interval, p_text(line.p_holm), verdict + star)
+    return (line.name, *values, difference, interval, p_text(line.p_holm), Outcome(verdict + star))
 
 
 def notes(result: CompareResult) -> list[str]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evals.notebook import Tabular
+from evals.notebook import Block, Tabular
 from evals.stats.intervals import Interval, estimate
 from evals.stats.verdict_table import (
     METRICS,
@@ -110,12 +110,10 @@ class Score(Tabular):
     as_wrong: float | None = None
     as_right: float | None = None
 
-    def __str__(self) -> str:
+    def blocks(self) -> list[Block]:
         percent = " %" * (self.unit == "%" and self.value is not None)
         without = f" ({self.excluded} of {self.problems + self.excluded} problems without a value)"
-        return f"{self.name}: {score_text(self)}{percent}{without * (self.excluded > 0 and self.value is not None)}"
-
-    __repr__ = __str__
+        return [f"{self.name}: {score_text(self)}{percent}{without * (self.excluded > 0 and self.value is not None)}"]
 
     def rows(self) -> list[dict[str, Any]]:
         """One row, with fractions for percent."""

@@ -24,7 +24,7 @@ from evals.data.benchmarks import OwnBenchmark
 from evals.environment import variable
 from evals.files import locked, text_sha256, write_jsonl
 from evals.log import logger
-from evals.notebook import text_table
+from evals.notebook import Block, Outcome, Table
 from harness.backends import backend
 from harness.backends.children import ORDER, STOP
 from harness.backends.engine import PROMPT_TOKENS
@@ -89,11 +89,11 @@ def rehearse(jobs: Sequence[Job], machines: Machines, *, paper: str | Reproducti
     return rows
 
 
-def as_text(rows: Sequence[Rehearsed]) -> str:
+def blocks(rows: Sequence[Rehearsed]) -> list[Block]:
     """The table, and the sentences below it."""
-    table = [[row.arm, *(row.stages.get(stage, "-") for stage in STAGES)] for row in rows]
+    cells = [[row.arm, *(Outcome(row.stages.get(stage, "-")) for stage in STAGES)] for row in rows]
     notes = [f"{row.arm}: {note}" for row in rows for note in row.notes]
-    return "\n".join([text_table(("arm", *STAGES), table, left=1 + len(STAGES)), "", *notes])
+    return [Table(("arm", *STAGES), cells, left=1 + len(STAGES)), "", *notes]
 
 
 # -- without starting anything ----------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from evals.notebook import text_table
+from evals.notebook import Block, Table
 from evals.provenance import Sourced
 from harness.backends import seconds
 from harness.backends.memory import CONTEXT
@@ -23,8 +23,8 @@ HEADER = ("arm", "steps", "fits", "GPU memory (of usable)", "hours (low to high)
 Settings = Mapping[str, Sourced[object]]
 
 
-def as_text(plan: Plan, *, brief: bool = False) -> str:
-    """The plan as text: runs and costs, then each arm's values with their sources (shared values once).
+def blocks(plan: Plan, *, brief: bool = False) -> list[Block]:
+    """The plan for people: runs and costs, then each arm's values with their sources (shared values once).
 
     Args:
         brief: runs, costs and what is missing here, without the values.
@@ -36,10 +36,10 @@ def as_text(plan: Plan, *, brief: bool = False) -> str:
         *as_lines(plan.base_models),
         *_machine_text(plan),
     ]
-    return "\n".join(lines if brief else [*lines, *_values_text(plan)])
+    return lines if brief else [*lines, *_values_text(plan)]
 
 
-def _runs_text(plan: Plan, brief: bool) -> list[str]:
+def _runs_text(plan: Plan, brief: bool) -> list[Block]:
     """The runs, one row per arm, and the cost of all of them."""
     total, runs = plan.total, plan.runs
     on_cpu = plan.rates.keys() == {CPU}
@@ -66,13 +66,13 @@ def _runs_text(plan: Plan, brief: bool) -> list[str]:
     ]
 
 
-def _table_of_costs(arms: Sequence[ArmPlan], *, tiny: bool, on_cpu: bool) -> str:
+def _table_of_costs(arms: Sequence[ArmPlan], *, tiny: bool, on_cpu: bool) -> Table:
     rows = [HEADER, *(_row(arm) for arm in arms)]
     if tiny:  # what a GPU costs says nothing of it
         rows = [row[:3] + row[-1:] for row in rows]
     elif on_cpu:
         rows = [tuple(cell.replace("GPU memory", "memory") for cell in row[:5] + row[-1:]) for row in rows]
-    return text_table(rows[0], rows[1:], left=1)
+    return Table(rows[0], rows[1:])
 
 
 def _row(arm: ArmPlan) -> tuple[str, ...]:

@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from html import unescape
 from importlib import resources
 from typing import Any
 
@@ -97,8 +96,8 @@ def render(document: Document) -> str:
         "base-uri 'none'; form-action 'none'"
     )
     template = _template()
-    main = template.body(document, Markup(asset("viewer.html")) if document.viewer is not None else "")
-    contents = [(match[1], unescape(match[2])) for match in _HEADING.finditer(main)]
+    contents: list[tuple[str, str]] = []  # (key, title) of each section
+    main = template.body(document, Markup(asset("viewer.html")) if document.viewer is not None else "", contents)
     data = "" if document.viewer is None else Markup(inert(document.viewer))
     return str(template.page(document, main, contents, policy, Markup(style), list(map(Markup, scripts)), data))
 
@@ -108,7 +107,6 @@ ICON = (  # the favicon: a claimed interval and a measured one
     '<g stroke="#fff" stroke-width="2.5"><path d="M6 11h20M9 21h17"/></g>'
     '<circle cx="20" cy="11" r="4" fill="#fff"/><circle cx="15" cy="21" r="4" fill="#e8892b"/></svg>'
 )
-_HEADING = re.compile(r'<h2 id="h-(\w+)">(.*?)</h2>')
 
 
 @cache

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Any, ClassVar, Self, get_args, get_type_hints
 
-from evals.notebook import Tabular, html_table
+from evals.notebook import Block, Table, Tabular
 from evals.provenance import Origin, Sourced
 from harness.errors import Faults, UsageError
 from harness.spec.ranges import check_value
@@ -46,8 +46,8 @@ class Declared(Tabular):
         values = self.settings().items()
         return [{"setting": key, "value": s.value, "source": str(s.origin), "note": s.note} for key, s in values]
 
-    def _repr_html_(self) -> str:
-        return html_table(("setting", "value", "source", "where or why"), self._rows())
+    def blocks(self) -> list[Block]:
+        return [Table(("setting", "value", "source", "where or why"), [*self._rows()])]
 
     def __str__(self) -> str:
         return "\n".join(f"{key} = {value}  ({origin}: {note})" for key, value, origin, note in self._rows())

@@ -17,14 +17,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rlvr
+from evals.notebook import Heading, Outcome, Table, as_text
 from harness.errors import UsageError
 from harness.jobs.rehearsal import Rehearsed
 from harness.spec.scales import SCALES
 from rlvr import signature
-from rlvr.cli import main, overview, shown, usage
+from rlvr.cli import main, overview, usage
 from rlvr.commands import COMMANDS, command
 from rlvr.other_words import ELSEWHERE, MEASURE, TRAIN
-from rlvr.terminal import coloured
+from rlvr.terminal import painted, shown
 from tests.evals.stats.runs import save_run
 
 RECORDS = Path(__file__).parents[2] / "results" / "records"
@@ -189,7 +190,7 @@ def test_a_closed_pipe_is_no_error():
 
 def test_every_command_describes_each_option(capsys: pytest.CaptureFixture[str]) -> None:
     for name in COMMANDS:
-        described = usage(name).partition("\noptions:\n")[2]
+        described = as_text(usage(name)).partition("\noptions:\n")[2]
         for key, option in signature.options(command(name)).items():
             head = {"VAR_KEYWORD": "KEY=VALUE", "VAR_POSITIONAL": key.upper()}.get(option.kind.name, f"{key}=")
             entry, *_ = re.findall(rf"^  {head}\S*\s+(\S.*)", described, flags=re.MULTILINE)
@@ -199,7 +200,7 @@ def test_every_command_describes_each_option(capsys: pytest.CaptureFixture[str])
     printed = capsys.readouterr().out
     assert printed.count("usage: rlvr run PAPER") == 2
     assert main(["--help"]) == 0 and main(["--version"]) == 0
-    assert all(f"\n  {name} " in overview() for name in COMMANDS)
+    assert all(f"\n  {name} " in as_text(overview()) for name in COMMANDS)
 
 
 def takes(
@@ -305,12 +306,16 @@ def test_colour_is_for_terminals_that_want_it(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
-    text = "metric  verdict\navg@2   higher*\nmaj@2   not resolved\nwhat is higher is said in words"
-    shown = text.replace("  higher", "  \x1b[32mhigher\x1b[0m").replace("not resolved", "\x1b[33mnot resolved\x1b[0m")
-    assert coloured(text, Terminal()) == shown
-    assert coloured(text, io.StringIO()) == text  # a pipe or a file
+    cells = [(Outcome("higher*"), "higher"), (Outcome("not resolved"), "a \x1b[31mred run")]
+    blocks = [Heading("verdicts:"), Table(("verdict", "run"), cells, left=2), "  lower"]
+    table = "verdict       run\n------------  -----------------\nhigher*       higher\nnot resolved  a \\x1b[31mred run"
+    plain = f"verdicts:\n{table}\n  lower"  # what others wrote sets no colour
+    coloured = plain.replace("verdicts:", "\x1b[1mverdicts:\x1b[0m").replace("\nhigher", "\n\x1b[32mhigher\x1b[0m")
+    coloured = coloured.replace("not resolved", "\x1b[33mnot resolved\x1b[0m")
+    assert as_text(blocks, painted(Terminal())) == coloured
+    assert as_text(blocks, painted(io.StringIO())) == plain  # a pipe or a file
     monkeypatch.setenv("NO_COLOR", "1")
-    assert coloured(text, Terminal()) == text
+    assert as_text(blocks, painted(Terminal())) == plain
 
 
 @pytest.mark.parametrize(
@@ -343,7 +348,7 @@ def test_argcomplete_answers_a_shell(line: str, some: list[str], no: list[str], 
 
 
 def test_the_seeds_of_a_method_as_the_help_writes_them_reach_the_command() -> None:
-    (form,) = re.findall(r"'runs=\S+'", usage("analyze"))
+    (form,) = re.findall(r"'runs=\S+'", as_text(usage("analyze")))
     (word,) = shlex.split(form)  # as a shell passes it on
     assert signature.bind(rlvr.analyze, [word])[1] == {"runs": ["A", "B0,B1,B2"]}
 

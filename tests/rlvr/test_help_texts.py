@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from evals.code_execution import programs
+from evals.grading import extraction
 from harness.command.resolve import BACKENDS
 from harness.plan.machine import backend
 from rlvr import signature
@@ -28,7 +30,7 @@ OPENERS = re.findall(
 def options() -> Iterator[tuple[str, str, str]]:
     """(command, option, text) of all options."""
     for name in COMMANDS:
-        for option, text in signature._described(command(name)).items():
+        for option, text in signature.descriptions(command(name)).items():
             yield name, option, text
 
 
@@ -66,6 +68,11 @@ def test_a_line_of_a_list_can_be_read_alone(group: str) -> None:
     lines: dict[str, str] = list_([group]).document[group]
     found = [f"{name}: {text}" for name, text in lines.items() if faults(text) or "the same as" in text]
     assert not found, f"rlvr list what={group}, write whole sentences:\n" + "\n".join(found)
+
+
+def test_every_extraction_policy_says_what_it_takes() -> None:
+    for module in (extraction, programs):
+        assert [*module.MEANING] == [*module.POLICIES]
 
 
 def test_a_hardware_option_can_be_read_alone() -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from evals.files import locked
+from evals.notebook import as_text
 from harness.errors import UsageError
 from harness.record.find import places
 from harness.record.models import label
@@ -31,7 +32,7 @@ from harness.tables.summary import summarise
 from harness.tables.tabulate import report
 from rlvr.cli import main
 from rlvr.completion import candidates
-from rlvr.run_summary import as_text
+from rlvr.run_summary import blocks
 from tests.evals.stats.runs import save_run
 from tests.harness.record.folders import started
 
@@ -87,7 +88,7 @@ HALF, ALL = {f"p{i}": "+a" for i in range(12)}, {f"p{i}": "++" for i in range(12
 
 def test_the_summary_fits_the_terminal_and_explains_its_numbers(tmp_path: Path):
     folders = [save_job(tmp_path, "base", HALF), save_job(tmp_path, "grpo", HALF), save_job(tmp_path, "egsw", ALL)]
-    text = as_text(summarise(load("egsw"), [Run(folder) for folder in folders]))
+    text = as_text(blocks(summarise(load("egsw"), [Run(folder) for folder in folders])))
     lines = text.splitlines()
     assert lines[0] == "egsw at tiny scale: 3 runs finished" and "under 2M parameters" in lines[1]
     (header,) = [line for line in lines if line.startswith("arm")]
@@ -113,7 +114,7 @@ def test_a_training_without_a_signal_is_said_first_wherever_its_numbers_stand(
     runs = [Run(folder) for folder in folders]
     constant = "all rewards were equal in 97 % of the groups, all from step 2 on"
     truncated = "33 % of the responses were truncated in training, at least 30 % from step 2 on"
-    words = " ".join(as_text(summarise(load("egsw"), runs)).split())
+    words = " ".join(as_text(blocks(summarise(load("egsw"), runs))).split())
     assert words.startswith(f"Warning, math-7b/grpo: {constant}") and words.count("Warning") == 2 and truncated in words
     assert (
         "learns nothing: math-7b/grpo 97 % of the groups, all from step 2 on; math-7b/egsw 31 % of the groups." in words
@@ -152,12 +153,12 @@ def test_an_unresolved_difference_names_the_seeds_that_would_resolve_it(tmp_path
     assert needed is not None and needed > 3
     less, enough = (chance(6 / 72, spread, problems=12, samples=2, seeds=seeds) for seeds in (needed - 1, needed))
     assert less < 0.8 <= enough
-    text = as_text(summary)
+    text = as_text(blocks(summary))
     assert f"needs about {needed} training seeds of each:" in " ".join(text.split())
     (line,) = [line for line in text.splitlines() if line.startswith("rlvr power difference=0.0833333 ")]
     assert main(shlex.split(line)[1:]) == 0
     nothing = replace(found, line=replace(found.line, difference=0.0))
-    assert "needs" not in as_text(replace(summary, differences=(nothing,)))
+    assert "needs" not in as_text(blocks(replace(summary, differences=(nothing,))))
     claims = tuple(Claim("", "", arm="egsw", than=than) for than in ("base", "grpo", "placebo"))
     arms = (*load("egsw").arms, Arm("placebo", "math-7b", "", None))
     folders += [job("placebo", 0, 2), job("base", 0, 2)]

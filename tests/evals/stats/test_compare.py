@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from scipy import stats
 
+from evals.notebook import as_text
 from evals.plots.comparison import differences
 from evals.stats.compare import (
     CompareResult,
@@ -23,7 +24,7 @@ from evals.stats.compare import (
 from evals.stats.differences import holm, paired
 from evals.stats.measured_run import MeasuredRun
 from harness.record.find import seeds_of, together
-from rlvr.compare_text import as_text
+from rlvr.compare_text import blocks
 from tests.evals.stats.runs import IDENTITY, save_run
 from tests.harness.record.folders import started
 
@@ -274,7 +275,7 @@ def test_a_verdict_says_which_trainings_it_is_about() -> None:
     close, far = methods_line((0.7, 0.71, 0.69), (0.65, 0.65, 0.65)), methods_line((0.7, 0.71, 0.69), (0.2, 0.2, 0.2))
     assert (close.plain_verdict, close.verdict) == ("higher", "higher without collapses")
     assert far.verdict == "higher"  # 5/7 of three trainings would have to collapse: (2/7)^3 = 0.023
-    text = as_text(CompareResult("one", "two", (close,), (), ()))
+    text = as_text(blocks(CompareResult("one", "two", (close,), (), ())))
     assert "higher†" in text
     joined = " ".join(text.split())
     assert "x avg@4 7.1 % of A's (41 seeds show one with 95 %)" in joined  # 0.05 / 0.7
@@ -284,7 +285,7 @@ def test_a_verdict_says_which_trainings_it_is_about() -> None:
 
 def test_collapses_are_a_result_of_their_own() -> None:
     line = methods_line((0.7, 0.71, 0.69, 0.2, 0.7), (0.6, 0.62, 0.61))
-    text = " ".join(as_text(CompareResult("one", "two", (line,), (), ())).split())
+    text = " ".join(as_text(blocks(CompareResult("one", "two", (line,), (), ()))).split())
     assert "Each seed on x, avg@4: A 70.0, 71.0, 69.0, 20.0, 70.0; B 60.0, 62.0, 61.0." in text
     assert "A: 1 of 5 seeds collapsed: the mean of all is 60.0, of the others 70.0." in text
 

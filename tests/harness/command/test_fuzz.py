@@ -16,7 +16,7 @@ from harness.command.resolve import BACKENDS, resolve
 from harness.errors import UsageError
 from harness.plan.machine import hardware_of
 from harness.plan.plan import plan
-from harness.plan.text import as_text
+from harness.plan.text import blocks
 
 ODD = (
     *(
@@ -110,7 +110,7 @@ def test_any_value_of_any_key_resolves_or_is_refused(where: tuple[str, str, str]
         jobs = resolve(paper, arms=[arm], models=models, seeds=[0], overrides={key: value})
     except UsageError:
         return
-    as_text(plan(jobs))
+    blocks(plan(jobs))
 
 
 @pytest.mark.parametrize("value", [10**9 + 7, 10**18])

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evals.notebook import as_text
 from evals.provenance import Origin
 from harness.backends.seconds import FAST, MIDDLE, SLOW
 from harness.backends.trl.hardware import TrlHardware
@@ -18,7 +19,7 @@ from harness.command.watch import Watch
 from harness.errors import UsageError
 from harness.plan.costs import cost, hours, mean_length, training_steps
 from harness.plan.plan import origins, plan
-from harness.plan.text import as_text
+from harness.plan.text import blocks
 from harness.spec import catalogue
 
 TABLE = ["base", "grpo", "egsw"]  # the arms in EGSW's tables
@@ -164,7 +165,7 @@ def test_sft_costs_match_a_hand_computation() -> None:
     # 16 samples of 40 + 40 + 30 + 30 problems, 2048 tokens each
     assert costs.tokens.evaluation == 16 * 140 * 2048
     # 1,584 x 16 x 2,048 = 51,904,512: supervised training samples nothing, and its tokens are in the total
-    assert "0 sampled and 51,904,512 trained on in training" in as_text(plan([job]))
+    assert "0 sampled and 51,904,512 trained on in training" in as_text(blocks(plan([job])))
 
 
 def test_models_of_unknown_size_are_excluded_from_the_total_and_counted() -> None:

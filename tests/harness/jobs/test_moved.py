@@ -62,9 +62,10 @@ def test_pure_bfloat16_loses_updates_below_half_a_spacing(tmp_path: Path) -> Non
     assert "25 % of 4 weights changed" in reported and "rounded the update of the other 75 %" in reported
     assert "rounded" not in sentence(change, "bfloat16")
     values = {"precision": "pure_bfloat16", "learning_rate": 2.0**-20, "seeds": 1, "scale": "small", "arm": "grpo"}
-    from harness.plan.text import as_text
+    from evals.notebook import as_text
+    from harness.plan.text import blocks
 
-    text = as_text(planned("egsw", RunOptions.of({**values, "hardware": "rtx4090"}), check=False), brief=True)
+    text = as_text(blocks(planned("egsw", RunOptions.of({**values, "hardware": "rtx4090"}), check=False), brief=True))
     assert f"each weight of {2.0**-11:.1g} or more" in text and math.isclose(2.0**-11, 512 * step)
 
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from evals.notebook import as_text
 from harness.command.resolve import resolve
 from harness.plan.plan import Plan, plan
-from harness.plan.text import as_text
+from harness.plan.text import blocks
 from tests.experiments import save_random_model
 
 BOX = "What is 1 plus 2?\nPlease reason step by step, and put your final answer within \\boxed{}."
@@ -34,7 +35,7 @@ def test_small_scale_asks_in_the_model_s_chat_template(model: Path) -> None:
     (question,) = base_model.questions
     assert question.text == f"<user>{BOX}<assistant>"
     assert (question.prompt.name, question.uses, question.prompt.chat) == ("boxed_suffix", ("training", "gsm8k"), True)
-    text = as_text(document, brief=True)
+    text = as_text(blocks(document, brief=True))
     assert f"boxed_suffix (training, gsm8k), its chat template: {question.text!r}" in text
     assert f"what {model} reads, with an example problem; it ends at <eos> ({base_model.ends['<eos>']})" in text
 
@@ -57,7 +58,7 @@ def test_a_chat_template_that_ends_responses_otherwise_is_said(tmp_path: Path) -
     assert base_model.ends == {"<pad>": 0}
     (note,) = base_model.notes
     assert note.startswith("the chat template ends a response with '<eos>', which is none of the model's end tokens")
-    assert f"note: {note}" in as_text(planned(str(folder)))
+    assert f"note: {note}" in as_text(blocks(planned(str(folder))))
 
 
 def test_a_model_without_a_chat_template_and_one_that_is_not_here(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from evals.notebook import as_text
 from harness.backends import refusals
 from harness.backends.trl.hardware import TrlHardware
 from harness.command.options import RunOptions
@@ -14,7 +15,7 @@ from harness.command.resolve import resolve
 from harness.plan.machine import machine_of
 from harness.plan.plan import plan
 from harness.plan.profiles import PROFILES, Profile, choose, judge, measures, profile_of
-from harness.plan.text import as_text
+from harness.plan.text import blocks
 from harness.spec import catalogue
 
 LARGEST = {"base_model": "Qwen/Qwen3-1.7B"}  # the largest at this scale
@@ -76,7 +77,8 @@ def test_an_untrained_model_fits_does_not_or_is_not_known(model: str, fits: list
     jobs = resolve("erpo", scale="paper", models=[model], arms=["base"], seeds=[0])
     alone = TrlHardware(device="gpu", gpu="rtx4090")
     by = [measures(jobs[0], replace(alone, engine=name)) for name in ("vllm", "openai")]  # type: ignore[arg-type]
-    (row,) = (line for line in as_text(plan(jobs, machines={(model, "base"): alone})).splitlines() if "/base  " in line)
+    text = as_text(blocks(plan(jobs, machines={(model, "base"): alone})))
+    (row,) = (line for line in text.splitlines() if "/base  " in line)
     assert [row.split()[2], *by] == fits
 
 
