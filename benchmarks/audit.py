@@ -93,7 +93,7 @@ def solved(rng: np.random.Generator, rates_of_problems: Labels, samples: int = 1
 
 
 def verdicts(path: Path, labels: Labels, first: int = 0, **columns: Any) -> Path:
-    """A table of id and correct; `columns`: of every row, or a list of one value a row."""
+    """A table of id and correct. `columns`: of every row, or a list of one value a row."""
     rows = [{"id": first + problem, "correct": int(label)} for problem, row in enumerate(labels) for label in row]
     values = {name: value if isinstance(value, list) else [value] * len(rows) for name, value in columns.items()}
     return table(path, [row | {name: value[i] for name, value in values.items()} for i, row in enumerate(rows)])
@@ -114,7 +114,7 @@ def curve(path: Path, values: Sequence[float], **columns: Any) -> Path:
 def responses(
     path: Path, labels: Labels, change: Callable[[int, dict[str, Any]], dict[str, Any]] | None = None
 ) -> Path:
-    """Rows with a response of a few sentences and a box; an incorrect answer is one of three."""
+    """Rows with a response of a few sentences and a box. An incorrect answer is one of three."""
     rows: list[dict[str, Any]] = []
     for problem, samples in enumerate(labels):
         for label in samples:
@@ -132,7 +132,7 @@ def responses(
 def checkpoints(
     rng: np.random.Generator, folder: Path, steps: int, seeds: int = 1, problems: int = 200
 ) -> list[Labels]:
-    """A table of verdicts in `folder`, of a training that learns until its last steps but two; [seed][step] flat."""
+    """A table of verdicts in `folder`, of a training that learns until its last steps but two. [seed][step] flat."""
     difficulties = rates(rng, problems)
     every = []
     rows: list[dict[str, Any]] = []

@@ -120,7 +120,7 @@ def other_tools(of_commands: tuple[str, ...]) -> str:
 
 
 def methods() -> str:
-    """Equation, stage, the first paper that declares it, and its first line; without the objectives."""
+    """Equation, stage, the first paper that declares it, and its first line. Without the objectives."""
     rows = ((code(name), *cells) for name, cells in _methods() if cells[0] != "objective")
     return table(("equation", "stage", "paper", "what"), rows)
 

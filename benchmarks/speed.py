@@ -65,7 +65,7 @@ def page(rows: list[Row], rounds: int) -> str:
 def medians(
     calls: Mapping[str, Callable[[], Any]], rounds: int, clock: Callable[[], float] = time.perf_counter
 ) -> dict[str, float]:
-    """Median seconds of each call over the rounds, after one untimed call; every call runs once a round.
+    """Median seconds of each call over the rounds, after one untimed call. Every call runs once a round.
 
     Args:
         clock: time.process_time counts the processor's seconds, which other processes do not lengthen as much.

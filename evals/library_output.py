@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, nullcontext, redirect_stderr
 from pathlib import Path
 from typing import Any
 
-LOG = "RLVR_LIBRARIES_LOG"  # environment variable: the file; unset: all stays on the terminal
+LOG = "RLVR_LIBRARIES_LOG"  # environment variable: the file. unset: all stays on the terminal
 _ours: list[int] = []  # our own descriptor of the terminal, once there is one
 
 
@@ -35,7 +35,7 @@ def lead_away() -> None:
 
 
 def bars_too() -> AbstractContextManager[object]:
-    """Inside the block what Python code writes to `sys.stderr` goes the same way, as libraries' bars do; for a block in
+    """Inside the block what Python code writes to `sys.stderr` goes the same way, as libraries' bars do. For a block in
     which nothing of ours is said. Nothing in a process without `keep_ours`."""
     return redirect_stderr(open(2, "w", errors="backslashreplace", closefd=False)) if _ours else nullcontext()
 
@@ -54,7 +54,7 @@ def all_to_file(*, stdout: bool = True) -> None:
 
 
 def terminal() -> int | None:
-    """The descriptor of the terminal for a process that has something to say to the user; None: its own stderr."""
+    """The descriptor of the terminal for a process that has something to say to the user. None: its own stderr."""
     return next(iter(_ours), None)
 
 

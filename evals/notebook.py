@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def text_table(header: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1, form: str = "simple") -> str:
-    """A table for a terminal, or in another form of tabulate's; the first `left` columns are aligned left, the others
+    """A table for a terminal, or in another form of tabulate's. The first `left` columns are aligned left, the others
     right."""
     from tabulate import tabulate
 
@@ -37,7 +37,7 @@ markdown_table = partial(text_table, form="pipe")
 
 
 def html_table(header: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
-    """An HTML table with its text escaped; the caption is printed under it."""
+    """An HTML table with its text escaped. The caption is printed under it."""
     head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     note = f"<p><small>{escape(caption)}</small></p>" if caption else ""
@@ -47,7 +47,7 @@ def html_table(header: Sequence[str], rows: Iterable[Sequence[str]], caption: st
 def html_text(text: str) -> str:
     """A text for a terminal as HTML: tables (of `text_table`) become tables, the lines between them stay."""
     rule = re.compile("-+(  -+)+")
-    blocks: list[tuple[list[tuple[int, int]], list[str]]] = [([], [])]  # (columns of a table, or none; lines)
+    blocks: list[tuple[list[tuple[int, int]], list[str]]] = [([], [])]  # (columns of a table, or none, lines)
     for line, below in pairwise([*text.split("\n"), ""]):
         columns = blocks[-1][0]
         gaps = [line[end:start] for (_, end), (start, _) in pairwise(columns)]
@@ -72,17 +72,17 @@ class Checked(Protocol):
     """The files that a call read."""
 
     def refuse(self, key: str, output: Path) -> None:
-        """Raise UsageError if an output is one of them; `key` names the option."""
+        """Raise UsageError if an output is one of them. `key` names the option."""
 
 
 class Tabular:
     """A result with rows, which becomes a data frame, LaTeX, or a file."""
 
-    inputs: Checked | None = None  # what the call read that made it; no file of it is written over
-    printed: Sequence[TextTable] = ()  # the tables of LaTeX and Markdown, as a terminal shows them; none: `rows`
+    inputs: Checked | None = None  # what the call read that made it. No file of it is written over
+    printed: Sequence[TextTable] = ()  # the tables of LaTeX and Markdown, as a terminal shows them. none: `rows`
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
-        """The table, a dictionary a row; empty if there is none."""
+        """The table, a dictionary a row. Empty if there is none."""
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
@@ -93,7 +93,7 @@ class Tabular:
         return json.dumps(self.rows(), indent=2, default=plain)
 
     def to_pandas(self) -> pd.DataFrame:
-        """The table; raises ValueError if there is none."""
+        """The table. Raises ValueError if there is none."""
         import pandas as pd
 
         if not self.rows():

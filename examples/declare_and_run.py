@@ -20,7 +20,7 @@ def main(steps: int) -> None:
     )
     for key, value in mine.settings().items():
         print(f"{key:<24} {value.value!r:<32} {value.origin}: {value.note}")
-    # tiny scale replaces the model, the data and the sizes; its numbers show that the method trains, nothing else
+    # tiny scale replaces the model, the data and the sizes. Its numbers show that the method trains, nothing else
     small = {"max_steps": steps, "protocol.n": 2, "protocol.ks": [1, 2], "protocol.benchmarks": ["tiny_short"]}
     done = rlvr.run(mine, arm="entropy_advantage", scale="tiny", hardware={"device": "cpu"}, **small)
     run = done.runs["tiny/entropy_advantage"]

@@ -84,7 +84,7 @@ def test_the_fresh_pairs_are_those_that_were_scored_first() -> None:
     assert len(fresh) == 390 and sum(p.label for p in fresh) == 195
     verdicts = grader.grade(fresh)
     rejected = [p.texts for p, verdict in zip(fresh, verdicts, strict=True) if verdict is not p.label]
-    assert rejected == [  # not read; and the box alone is the answer
+    assert rejected == [  # not read, and the box alone is the answer
         (r"10^{2024}-1", r"\underbrace{99\ldots9}_{2024}"),
         (r"\frac{n(n+1)}{2}", r"1+2+\cdots+n"),
         (r"\langle 1,-2,2\rangle", r"\mathbf{i}-2\mathbf{j}+2\mathbf{k}"),
@@ -96,7 +96,7 @@ def test_families_are_counted_for_both_graders() -> None:
     rows = [pair("5", text, label)._replace(set="families", source="f.txt:words", gold="5", answer=text)
             for text, label in (("five", True), ("5.0", True), ("6", False))]  # fmt: skip
     table = grader.families(rows, [True, None, True], [True, False, False])
-    # ours accepts one right and one wrong answer; math-verify rejects one right answer
+    # ours accepts one right and one wrong answer. math-verify rejects one right answer
     assert "| families | words" in table
     assert [cell.strip() for cell in table.strip().splitlines()[-1].split("|")][3:-1] == [*"21110201"]
 

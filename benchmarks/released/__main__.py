@@ -1,4 +1,4 @@
-"""`python -m benchmarks.released FOLDER [CASE ...] [--write]`; `--list` prints what brings each checkout."""
+"""`python -m benchmarks.released FOLDER [CASE ...] [--write]`. `--list` prints what brings each checkout."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAGE = ROOT / "results" / "released.md"
 
 
 def measured(keys: Sequence[str], folder: Path, batches: tuple[Drawn, ...], jobs: int) -> dict[str, Row]:
-    """The cases that are there, each checkout in a process of its own; up to `jobs` processes at once."""
+    """The cases that are there, each checkout in a process of its own. Up to `jobs` processes at once."""
     rows = {}
     for key in keys:
         if why := checkout.missing(CASES[key], folder):

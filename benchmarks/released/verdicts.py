@@ -27,8 +27,8 @@ class Judged:
         verdict: one of the four above, and for which batches or by what.
         comparisons: name of the batch -> the released gradient beside the paper's, with the authors' forward passes.
         blind: batches on which method and baseline have one gradient.
-        difference: what explains the batches that differ; None if nothing does, or none differs.
-        passes: the smallest cosine between the released gradients of one and of several forward passes; None if the
+        difference: what explains the batches that differ, or None if nothing does, or none differs.
+        passes: the smallest cosine between the released gradients of one and of several forward passes, or None if the
             case has one way to cut a step.
     """
 

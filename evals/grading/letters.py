@@ -2,7 +2,7 @@ r"""The letter of a multiple choice (A to J) that a response states last: the ex
 
 A letter is stated in a box, on a line of its own, or by words ("answer is", "C is correct", "go with"). A response that
 states none may restate one option: it names the only option that it marks, as `(C)` or at the start of a line as
-`C) text`. Options that are listed, denied ("not (A)") or left open ("A or B") are no answer; nor is the first letter of
+`C) text`. Options that are listed, denied ("not (A)") or left open ("A or B") are no answer. Nor is the first letter of
 a word, of a formula (`C_6`, `E=mc^2`), of a unit (`42 J`) or the article "a".
 
 A response that offers a second letter beside its answer gives no answer: `C (if not, then D)`. Another letter in the
@@ -127,7 +127,7 @@ _JOINED = re.compile(
 
 
 def last_letter(response: str, boxes: Iterable[tuple[int, str]]) -> str | None:
-    """The letter that is stated last, or of the only option that is restated; `boxes` are (place, content)."""
+    """The letter that is stated last, or of the only option that is restated. `boxes` are (place, content)."""
     stated = [
         (match.start(), match.end(match.lastindex or 0), match[match.lastindex or 0])
         for match in _STATED.finditer(response)

@@ -27,7 +27,7 @@ def counts_of_rows(rows: object) -> tuple[pd.DataFrame, dict[Any, int], str]:
     matters to maj@k alone.
 
     Args:
-        rows: of one benchmark, a pandas frame or Arrow table; `train_seed` is 0 where it has no such column.
+        rows: of one benchmark, a pandas frame or Arrow table. `train_seed` is 0 where it has no such column.
     Raises:
         UsageError: no rows, a missing column or value, an unknown verdict, several benchmarks, or a sample that is
             there twice.
@@ -83,7 +83,7 @@ def counts_of_rows(rows: object) -> tuple[pd.DataFrame, dict[Any, int], str]:
 def _votes(
     cell: NDArray[np.int_], answer: NDArray[np.int_], correct: NDArray[np.bool_], cells: pd.MultiIndex
 ) -> tuple[list[tuple[int, tuple[int, ...]]], str]:
-    """(of each cell: the votes of the correct class, the sorted ones of the others; a contradiction, or "")."""
+    """(of each cell: the votes of the correct class, the sorted ones of the others, a contradiction, or "")."""
     answers, place = np.unique(answer, return_inverse=True)
     classes, which = np.unique(cell * len(answers) + place, return_inverse=True)
     right: dict[int, tuple[int, int]] = {}  # (class, votes)
@@ -103,7 +103,7 @@ def _votes(
 
 
 def _checked(rows: Any) -> pd.DataFrame:
-    """The table with all of `COLUMNS`; else a UsageError that names the fault."""
+    """The table with all of `COLUMNS`, else a UsageError that names the fault."""
     frame: pd.DataFrame = rows.to_pandas() if hasattr(rows, "to_pandas") else rows
     if missing := [name for name in NEEDED if name not in frame]:
         raise UsageError(f"the verdict table lacks the column(s) {', '.join(missing)}")

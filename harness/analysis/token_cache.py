@@ -25,7 +25,7 @@ def token_table(subject: Subject, benchmark: str, folder: Path, *, reader: str |
 
     Args:
         folder: of the cache.
-        reader: the model that reads them; None: the model that generated them.
+        reader: the model that reads them. None: the model that generated them.
     Raises:
         ValueError: the subject has no model or no prompts, or as the pass.
     """

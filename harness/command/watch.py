@@ -30,10 +30,10 @@ class Watch:
     """Evaluations and snapshots during a training.
 
     Args:
-        every: optimiser steps between two evaluations; None: none.
+        every: optimiser steps between two evaluations. None: none.
         values: how their protocol differs from the job's (`eval.n`, `eval.rows`, `eval.benchmarks`, ...).
-        keep: optimiser steps between two snapshots that stay; None: none stays.
-        minutes: for which a command trains each run; it is then evaluated as it is. None: to its end.
+        keep: optimiser steps between two snapshots that stay. None: none stays.
+        minutes: for which a command trains each run. It is then evaluated as it is. None: to its end.
     """
 
     every: int | None = None

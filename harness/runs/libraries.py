@@ -22,8 +22,8 @@ _FORM = logging.Formatter("%(asctime)s %(process)d %(name)s %(levelname)s: %(mes
 
 @contextmanager
 def apart(log: Path) -> Iterator[None]:
-    """Inside the block, warnings and log records of other packages go to the end of this file instead of the terminal;
-    those of ours stay. Where the file cannot be written, or its folder is not there yet, they stay too."""
+    """Inside the block, warnings and log records of other packages go to the end of this file instead of the terminal.
+    Those of ours stay. Where the file cannot be written, or its folder is not there yet, they stay too."""
     show, emit = warnings.showwarning, logging.StreamHandler.emit
 
     def showwarning(
@@ -62,7 +62,7 @@ def _opened(log: Path) -> int:
 
 
 def _written(log: Path, record: logging.LogRecord) -> bool:
-    """Whether the record could be added to the file; one write, which lines of other processes do not cut."""
+    """Whether the record could be added to the file. One write, which lines of other processes do not cut."""
     try:
         file = _opened(log)
         try:

@@ -18,9 +18,9 @@ PAPERS = ("anchors", "egsw", "entropy_advantage", "erpo", "forking_tokens", "tri
 
 
 def own_code(equation: Callable[..., Any]) -> str | None:
-    """SHA-256 of the code of a user's equation; None for one of this project.
+    """SHA-256 of the code of a user's equation, or None for one of this project.
 
-    In a package the code is all its modules but paper.py, whose values a job has; elsewhere it is the equation's
+    In a package the code is all its modules but paper.py, whose values a job has. Elsewhere it is the equation's
     module, and of a notebook or script the equation alone. Comments, docstrings and spaces do not count.
     """
     equation = inspect.unwrap(equation)

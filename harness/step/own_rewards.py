@@ -56,7 +56,7 @@ _GIVEN: dict[str, tuple[Reward, Path]] = {}  # name -> a function of this proces
 
 
 def give(reward: Reward, source: Path) -> str:
-    """Make a function of this process a reward here, under the name that is returned; other processes do not have it.
+    """Make a function of this process a reward here, under the name that is returned. Other processes do not have it.
 
     Args:
         source: the file that the function's text was written to, whose hash identifies it.
@@ -119,7 +119,7 @@ def source_of(name: str) -> Path:
 
 
 def value(name: str, response: str, answer: str) -> float | None:
-    """The reward of a response; None, with a warning, where the time limit is over.
+    """The reward of a response. None, with a warning, where the time limit is over.
 
     Raises:
         UsageError: the result is not a finite number in its range, or the function raises.
@@ -166,7 +166,7 @@ def _value(name: str, response: str, answer: str) -> float | None:
 
 def _number(given: object) -> float | None:
     """A real number of any library as a float: Python's, numpy's, a fraction, an array or tensor of one element without
-    axes; None for anything else, truth values among them."""
+    axes, or None for anything else, truth values among them."""
     if hasattr(given, "item") and getattr(given, "shape", None) == ():
         given = given.item()  # a scalar of numpy, torch or jax
     if isinstance(given, bool) or not isinstance(given, (Real, Decimal)):

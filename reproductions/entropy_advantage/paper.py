@@ -106,14 +106,14 @@ SYMMETRIC: Experiment = replace(
     EXPERIMENT, clip_high=paper(0.2, "section 6.1, entropy: clip-higher removed; figure 6 of v4: 0.2 on both sides")
 )
 SAME: dict[str, Any] = {"grpo_symmetric_clip": {"same_as": "grpo", "same_at": ("tiny",)}}  # with one update a rollout
-IN_TABLES = {  # by base model; the rest is run by name
+IN_TABLES = {  # by base model. The rest is run by name
     "7b": ("grpo", "grpo_entropy_advantage", "grpo_entropy_regularisation", "ppo", "ppo_entropy_advantage"),
     "math-7b": ("grpo", "grpo_entropy_advantage"),
 }
 
 
 def arms(model: str, title: str, protocol: str, **changes: Any) -> tuple[Arm, ...]:
-    """The base model and seven ways to train it, those of tables 2 and 3 first; `own` are the values of this model."""
+    """The base model and seven ways to train it, those of tables 2 and 3 first. `own` are the values of this model."""
     trained = {
         "grpo": ("+ GRPO", EXPERIMENT),
         "grpo_entropy_advantage": ("+ GRPO w/ Entropy Adv.", replace(EXPERIMENT, method=shaped(GRPO, 0.4))),

@@ -37,7 +37,7 @@ def graded_samples(series: Series, files: Files, cache: Path, grader: Grader) ->
     nothing: the label stands, and `gold_cut` is true.
 
     Args:
-        cache: a folder; a file that was graded by the same rules is not graded again.
+        cache: a folder. A file that was graded by the same rules is not graded again.
     Raises:
         ValueError: a file is of no known format.
     """
@@ -112,7 +112,7 @@ def _graded(rows: Sequence[Sample], grader: Grader) -> pd.DataFrame:
 
 
 def share(samples: pd.DataFrame, column: str) -> tuple[float, Interval | None] | None:
-    """The mean over problems of the share of ones, with its interval over problems; None without any."""
+    """The mean over problems of the share of ones, with its interval over problems, or None without any."""
     means = samples[[column, "problem_id"]].dropna().groupby("problem_id", sort=False)[column].mean()
     return (fmean(means), over_problems(means.to_numpy())) if len(means) else None
 
@@ -120,7 +120,7 @@ def share(samples: pd.DataFrame, column: str) -> tuple[float, Interval | None] |
 def gap(samples: pd.DataFrame) -> dict[str, float]:
     """Cause -> points (percent) that it moves the score by, from their labels to our verdicts (policy COMPARED).
 
-    Each sample has weight 1 in its problem's mean. Unscored samples leave the mean; their effect is a separate cause,
+    Each sample has weight 1 in its problem's mean. Unscored samples leave the mean. Their effect is a separate cause,
     so the causes add up to the whole gap. Empty if a sample has no label.
     """
     labels, ours = share(samples, "label"), share(samples, COMPARED)
@@ -134,7 +134,7 @@ def gap(samples: pd.DataFrame) -> dict[str, float]:
 
 
 def explained(causes: Mapping[str, float], most: int) -> str:
-    """The causes that move a score most, in points; the others together."""
+    """The causes that move a score most, in points. The others together."""
     largest = sorted(causes.items(), key=lambda cause: -abs(cause[1]))
     words = [f"{name} {points:+.1f}" for name, points in largest[:most]]
     rest = [f"{len(largest) - most} more {sum(points for _, points in largest[most:]):+.1f}"] if largest[most:] else []

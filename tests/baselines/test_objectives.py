@@ -37,7 +37,7 @@ WHY = "a test"
 
 
 def tensors(seed: int, rows: int = 4, tokens: int = 5, spread: float = 0.4) -> dict[str, torch.Tensor]:
-    """Log-probabilities, old ones near them, an advantage a response (both signs, one 0), a ragged mask; float64."""
+    """Log-probabilities, old ones near them, an advantage a response (both signs, one 0), a ragged mask. Float64."""
     generator = torch.Generator().manual_seed(seed)
     mask = torch.arange(tokens) < torch.tensor([5, 1, 3, 4])[:rows].unsqueeze(1)
     old = -torch.rand(rows, tokens, generator=generator, dtype=torch.float64) * 3 - 0.1
@@ -130,7 +130,7 @@ def test_special_cases_equal_simpler_objectives() -> None:
         lambda logp, old, a, mask: clipped_objective(logp, old, a, clip_low=0.2, clip_high=0.3), t, {}, "token_mean"
     )
     torch.testing.assert_close(none_kept, clipped)
-    # DRO without its penalty is the plain policy gradient; without bounds Kimi K2.5's and prime-rl's are one
+    # DRO without its penalty is the plain policy gradient. Without bounds Kimi K2.5's and prime-rl's are one
     torch.testing.assert_close(dro(**t, beta=0.0), policy_gradient(**t))
     torch.testing.assert_close(ipo(**t, threshold=1.0, drift=0.2), kimi_k25(**t, low=1.0, high=1e9, drift=0.2))
     # LUSPO weighs a response of GSPO by its length

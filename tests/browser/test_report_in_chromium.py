@@ -41,7 +41,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def page(browser: Any, file: Path) -> Iterator[Any]:
-    """The report, opened offline; every message of the console, error and request is kept in `page.said`."""
+    """The report, opened offline. Every message of the console, error and request is kept in `page.said`."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
     opened = context.new_page()
     opened.said = []
@@ -71,7 +71,7 @@ def test_it_loads_without_a_message_or_a_request(page: Any) -> None:
 
 
 def test_filters_choose_the_responses_shown(page: Any) -> None:
-    # 2 runs x 4 samples of p1; the page opens on the first problem and shows its four pairs
+    # 2 runs x 4 samples of p1. The page opens on the first problem and shows its four pairs
     assert count(page).startswith("8 responses match (16 of 20 kept")
     last = ["base wrong", "grpo wrong"]
     assert shown(page) == [*["base correct", "grpo correct"] * 3, *last] and page.is_disabled("#v-next")
@@ -99,7 +99,7 @@ def test_search_finds_text_across_tokens_and_answers(page: Any) -> None:
 
 def test_a_correct_b_incorrect(page: Any) -> None:
     page.select_option("#f-compare", label="base correct, grpo incorrect")
-    # p1: base is correct in 3 of 4, grpo wrong in one; p2: nobody is correct
+    # p1: base is correct in 3 of 4, grpo wrong in one. p2: nobody is correct
     assert count(page).startswith("4 responses match")
     assert shown(page) == ["base correct", "grpo wrong", "base correct", "base correct"]
     assert page.locator(".pair > p").all_inner_texts() == ["grpo: no further response matches"] * 2
@@ -151,7 +151,7 @@ def test_an_address_leads_back_to_what_was_shown(page: Any, browser: Any) -> Non
 def test_tokens_are_tinted_and_forks_marked(page: Any) -> None:
     tokens = page.query_selector_all(".pair:first-of-type article:first-of-type .text span")
     assert [t.inner_text() for t in tokens] == ["first", " so", " 2+2", " 4"]
-    # entropies 0.1, 1.5, 0, 0.4; a fork from 1.0 on
+    # entropies 0.1, 1.5, 0, 0.4. A fork from 1.0 on
     assert ["fork" in t.get_attribute("class") for t in tokens] == [False, True, False, False]
     tints = [int(t.get_attribute("class").split()[1][1:]) for t in tokens]
     assert tints[1] == 8 and tints[2] == 0 and 0 < tints[0] < tints[3] < 8

@@ -1,4 +1,4 @@
-"""Damaged files: each is made again, or named in an error that says what to delete; no number changes."""
+"""Damaged files: each is made again, or named in an error that says what to delete. No number changes."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _a_file_for_the_folder(train: Path) -> None:
 
 ODD: dict[
     str, tuple[Callable[[Path], object], bool]
-] = {  # what is in train/; whether the command ends as if it was not
+] = {  # what is in train/. Returns whether the command ends as if it was not
     "a folder with no step": (lambda train: (train / "checkpoint-abc").mkdir(), True),
     "a file named like a checkpoint": (lambda train: (train / "checkpoint-99").write_text("x"), True),
     "a pickle": (_pickle_in_a_sealed_checkpoint, False),
@@ -132,7 +132,7 @@ def test_a_damaged_local_store_is_filled_again(
 ) -> None:
     home = copy(finished, tmp_path)
     store = home / "mlflow.db"
-    if damage == "a bit flipped":  # in the header; SQLite cannot detect it elsewhere
+    if damage == "a bit flipped":  # in the header. SQLite cannot detect it elsewhere
         store.write_bytes(b"\x00" + store.read_bytes()[1:])
     else:
         DAMAGES[damage](store, store)

@@ -29,7 +29,7 @@ def prepared(batch: TokenBatch) -> TokenBatch:
 
 
 def pairs(case: Case, batch: TokenBatch) -> Iterator[Pair]:
-    """Each part of the method beside the slow version's; a part that one of them lacks is its neutral value."""
+    """Each part of the method beside the slow version's. A part that one of them lacks is its neutral value."""
     got, want = case.method.apply(batch), case.slow(batch)
     ones = torch.ones(batch.mask.shape, dtype=torch.float64)
 

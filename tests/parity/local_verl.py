@@ -1,6 +1,6 @@
 """veRL without Ray: our trainer's own code around one real veRL worker in this process, on a rollout that is given.
 
-What Ray and the transfer queue do between trainer and worker is done by a dictionary; the worker, its FSDP engine, the
+What Ray and the transfer queue do between trainer and worker is done by a dictionary. The worker, its FSDP engine, the
 loss and the optimiser are veRL's. In several processes each runs the same trainer, and its worker gets its share.
 """
 
@@ -102,10 +102,10 @@ def make_worker(
     passes: str = "fp32",
     rate: float = 0.0,
 ) -> Any:
-    """A veRL worker on gloo, whose optimiser does not move by default; alone unless torchrun says otherwise.
+    """A veRL worker on gloo, whose optimiser does not move by default. Alone unless torchrun says otherwise.
 
     Args:
-        passes: type of the passes; weights are float32. rate: of the optimiser.
+        passes: type of the passes. Weights are float32. rate: of the optimiser.
         packed: no padding. fused: veRL's head and entropy in one kernel. tokens: forward passes cut by length.
     """
     from verl.trainer.config import CheckpointConfig
@@ -165,7 +165,7 @@ def step(
     micro_batch: int | None,
     out: Path,
 ) -> dict[str, Any]:
-    """One optimiser step by our trainer, the number-th of its rollout; returns its line in the step file."""
+    """One optimiser step by our trainer, the number-th of its rollout. Returns its line in the step file."""
     import json
     from functools import partial
 

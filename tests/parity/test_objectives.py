@@ -130,8 +130,8 @@ def test_advantages_equal_verls() -> None:
 
 
 def test_gpg_differs_from_verls_by_the_estimate_of_the_groups_that_learn() -> None:
-    # veRL: alpha = B / (rewards that are not 0); ours, as the paper: B / (responses of groups that learn)
-    rewards = [1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0]  # one group learns: ours 8 / 4; veRL's 8 / 5
+    # veRL: alpha = B / (rewards that are not 0). Ours, as the paper: B / (responses of groups that learn)
+    rewards = [1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0]  # one group learns: ours 8 / 4. veRL's 8 / 5
     batch, token_level, mask, index = scored(rewards)
     verl_result, _ = core_algos.compute_gpg_outcome_advantage(token_level, mask, index)
     torch.testing.assert_close(gpg(batch, scale=1.0) / 2, verl_result / 1.6, rtol=1e-5, atol=1e-6)

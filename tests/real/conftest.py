@@ -1,4 +1,4 @@
-"""The real model that `nox -s real` has fetched; without that session these tests are skipped."""
+"""The real model that `nox -s real` has fetched. Without that session these tests are skipped."""
 
 from __future__ import annotations
 

@@ -91,5 +91,5 @@ def test_lora_saves_its_adapter_and_a_merged_model_that_is_evaluated(
             continue
         changed += 1
         torch.testing.assert_close(after[name], weight.float() + 8 / 4 * (b @ a), rtol=1e-6, atol=1e-7)
-    assert changed == 30 * 7  # query, key, value, output; gate, up, down
+    assert changed == 30 * 7  # query, key, value, output. Gate, up, down
     assert float(sum(part.abs().sum() for name, part in adapter.items() if "lora_B" in name)) > 0

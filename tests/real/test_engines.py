@@ -1,4 +1,4 @@
-"""The same greedy responses by vLLM and by a server that speaks OpenAI's interface; both need vLLM's environment."""
+"""The same greedy responses by vLLM and by a server that speaks OpenAI's interface. Both need vLLM's environment."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def server(model: Path) -> Iterator[str]:
 def test_a_server_gives_the_same_prompts_and_responses(
     engine: Any, greedy_requests: list[Request], server: str
 ) -> None:
-    for request in greedy_requests:  # its chat template, on the messages; ours is rendered here
+    for request in greedy_requests:  # its chat template, on the messages. Ours is rendered here
         body = json.dumps({"model": "smollm2", "messages": list(request.messages or ()), "add_generation_prompt": True})
         question = urllib.request.Request(f"{server}/tokenize", body.encode(), {"Content-Type": "application/json"})
         with urllib.request.urlopen(question, timeout=60) as answer:

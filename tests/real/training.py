@@ -92,7 +92,7 @@ def log_probabilities(model: Any, prompt: Sequence[int], response: Sequence[int]
 
 def grpo_loss(model: Any, update: Update, old: Sequence[Tensor], reference: Sequence[Tensor]) -> float:
     """Loss of GRPO, response by response, with its gradient added to the model's: advantages over the group's sample
-    deviation + 1e-4; the clipped objective and the k3 term, a mean over a response's tokens, then over responses."""
+    deviation + 1e-4. The clipped objective and the k3 term, a mean over a response's tokens, then over responses."""
     advantages = (update.rewards - update.rewards.mean()) / (update.rewards.std() + 1e-4)
     total = 0.0
     for i, (prompt, response) in enumerate(zip(update.prompts, update.responses, strict=True)):
@@ -154,7 +154,7 @@ def check_updates(model: Path, run: Path, updates: Sequence[Update]) -> None:
 
 
 def check_description(model: Path, final: Path) -> None:
-    """A saved model has the files of its base model; all but the weights and their type are the same."""
+    """A saved model has the files of its base model. All but the weights and their type are the same."""
     assert {path.name for path in final.iterdir()} == {path.name for path in model.iterdir()}
     for path in model.iterdir():
         if path.name not in ("model.safetensors", "config.json"):

@@ -22,9 +22,9 @@ class Layout:
 
     Args:
         number: of the paper's text. paper, table: as in published.csv.
-        starts: how the line above the table starts (its caption, say); the table ends at the first blank line after
+        starts: how the line above the table starts (its caption, say). The table ends at the first blank line after
             its first row.
-        columns: the printed columns in order, by their names in the CSV; None for one that the CSV leaves out.
+        columns: the printed columns in order, by their names in the CSV, or None for one that the CSV leaves out.
         labels: the text's label of a row -> its name in the CSV, where these differ.
         omitted: labels of rows that the CSV omits.
     """
@@ -112,7 +112,7 @@ EMPTY = ("-", "–", "/")
 
 
 def printed_rows(text: str, layout: Layout) -> list[tuple[str, list[str]]]:
-    """(label, cells) of each row of the table, in order; a cell is a number as printed, or a mark of `EMPTY`."""
+    """(label, cells) of each row of the table, in order. A cell is a number as printed, or a mark of `EMPTY`."""
     lines = text.splitlines()
     (start,) = (i for i, line in enumerate(lines) if line.startswith(layout.starts))
     row = re.compile(rf"(.*?)((?:[\s|]+(?:{CELL})){{{len(layout.columns)}}})[\s|]*")

@@ -1,4 +1,4 @@
-"""The vLLM engine itself; needs vLLM (`nox -s vllm`), so not among the normal tests."""
+"""The vLLM engine itself. Needs vLLM (`nox -s vllm`), so not among the normal tests."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_two_replicas_give_the_samples_of_one(model: Path, engine: Any) -> None:
 
 
 def test_vllm_itself_refuses_what_a_rehearsal_would(tmp_path: Path) -> None:
-    """The dwarf of Qwen2.5-Math has its 4,096 positions; entropy_advantage asks for 10,240 without its context."""
+    """The dwarf of Qwen2.5-Math has its 4,096 positions. entropy_advantage asks for 10,240 without its context."""
     from harness.data import dwarf
     from harness.jobs.rehearsal import engine_accepts
 

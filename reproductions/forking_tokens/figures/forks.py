@@ -20,11 +20,11 @@ WORDS, MINIMUM = 15, 20
 
 
 def word_entropies(table: pd.DataFrame) -> pd.DataFrame:
-    """The mean entropy of each word; a word is a token without the white space around it.
+    """The mean entropy of each word. A word is a token without the white space around it.
 
     Returns:
         One row per word: `word`, `count`, `forks` (how often it is one),
-        `mean_entropy` (nats); the highest first (then the most frequent, then by the word). White space alone, or with
+        `mean_entropy` (nats). The highest first (then the most frequent, then by the word). White space alone, or with
         unprintable characters, is written as in Python ('\\n').
     Raises:
         ValueError: as `fork_threshold`.
@@ -45,7 +45,7 @@ def word_entropies(table: pd.DataFrame) -> pd.DataFrame:
 def fork_overlap(before: pd.DataFrame, after: pd.DataFrame) -> dict[str, float]:
     """The share of the highest-entropy tokens before training that are still among the highest after: `mean_of` them.
 
-    By chance it would be about `RHO`. Each model has one threshold for the whole table; the mean is over the problems
+    By chance it would be about `RHO`. Each model has one threshold for the whole table. The mean is over the problems
     with such tokens.
 
     Raises:

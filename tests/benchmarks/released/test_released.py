@@ -87,7 +87,7 @@ def test_what_the_checkout_raises_is_the_finding(run: dict[str, Found]) -> None:
 
 
 def test_presence_and_residual_by_hand() -> None:
-    # b = (0, 0), m = (2, 0), r = (1, 1): <r - b, m - b> = 2 of |m - b|^2 = 4; |r - m| = sqrt(2), of |m - b| = 2
+    # b = (0, 0), m = (2, 0), r = (1, 1): <r - b, m - b> = 2 of |m - b|^2 = 4. |r - m| = sqrt(2), of |m - b| = 2
     b, m, r = torch.tensor([0.0, 0.0]), torch.tensor([2.0, 0.0]), torch.tensor([1.0, 1.0])
     half = compare(r, m, b)
     assert half.presence == pytest.approx(0.5) and half.residual == pytest.approx(2**0.5 / 2)

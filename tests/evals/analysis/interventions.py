@@ -16,7 +16,7 @@ BENCHMARK = "numbers"
 
 
 def subject(model_path: Path, problems: Sequence[str], verdict: str = "correct") -> Subject:
-    """One sample a problem; every gold is 7."""
+    """One sample a problem. Every gold is 7."""
     columns = {"problem_id": list(problems), "sample": 0, "gold": "7", "verdict": verdict, "benchmark": BENCHMARK}
     prompts = {problem: f"{problem}+1=" for problem in problems}
     return Subject("model", {BENCHMARK: pd.DataFrame(columns)}, str(model_path), {BENCHMARK: prompts})

@@ -1,4 +1,4 @@
-"""Selected tokens are those asked for; continuations start with their prefix and are graded."""
+"""Selected tokens are those asked for. Continuations start with their prefix and are graded."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_random_tokens_come_from_the_response() -> None:
     alone = TABLE[TABLE["problem_id"] == "a"]
     assert taken(Selection("random", count=2), alone) == {key: at for key, at in first.items() if key[0] == "a"}
     sampled = {tuple(taken(Selection("random", count=2), seed=seed)["a", 0]) for seed in range(60)}
-    assert len(sampled) == 10  # every pair of 5 positions; each is missed by 60 samples with probability 0.9^60 = 0.2 %
+    assert len(sampled) == 10  # every pair of 5 positions. Each is missed by 60 samples with probability 0.9^60 = 0.2 %
 
 
 def test_tokens_are_selected_within_a_part_of_the_response() -> None:

@@ -170,7 +170,7 @@ def test_no_privileges_can_be_gained() -> None:
         "libc.umount2(b'/usr/lib', 2)",
         "libc.chroot(b'/sandbox')",
         "libc.sethostname(b'x', 1)",
-        "libc.syscall(250, 0, -3, 1)",  # the session keyring of who started this; these are x86_64's numbers
+        "libc.syscall(250, 0, -3, 1)",  # the session keyring of who started this. These are x86_64's numbers
         "libc.syscall(248, b'user', b'name', b'value', 5, -3)",
         "libc.syscall(29, 0, 2 ** 30, 0o1600)",  # shared memory that no limit counts
         "libc.syscall(319, b'x', 0)",

@@ -29,7 +29,7 @@ PUBLIC = {"aime24": 30, "aime25": 30, "amc23": 40, "amc23_83": 83, "math500": 50
 
 @pytest.fixture
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A benchmark `toy` of ROWS, pinned, on a local stand-in for the hub; returns an empty data_dir."""
+    """A benchmark `toy` of ROWS, pinned, on a local stand-in for the hub. Returns an empty data_dir."""
     hub = tmp_path / "hub"
     hub.mkdir()
     hub_rows = [{"unique": r["id"], "question": r["problem"], "answer": r["answer"]} for r in ROWS]
@@ -92,7 +92,7 @@ def test_tiny_benchmarks_match_their_generator(tmp_path: Path) -> None:
 
 @needs_shared
 def test_real_answers_stay_as_written() -> None:
-    # counts from the data's own README: 7 AIME24 answers with leading zeros; the 40 of AMC23 are among the 83
+    # counts from the data's own README: 7 AIME24 answers with leading zeros. The 40 of AMC23 are among the 83
     aime = benchmarks.load("aime24", data_dir=SHARED).problems
     assert sum(p.answer.startswith("0") for p in aime) == 7
     small, large = (benchmarks.load(n, data_dir=SHARED).problems for n in ("amc23", "amc23_83"))
@@ -267,7 +267,7 @@ def test_a_problems_order_does_not_depend_on_the_others(tmp_path: Path) -> None:
 
 
 def test_every_task_file_runs_under_lm_eval(tmp_path: Path) -> None:
-    """lm-eval's own TaskManager knows every file; GPQA is built and graded there."""
+    """lm-eval's own TaskManager knows every file. GPQA is built and graded there."""
     from lm_eval.tasks import TaskManager
 
     from evals.data.prompts import PROMPTS, messages

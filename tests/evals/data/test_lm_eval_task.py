@@ -35,7 +35,7 @@ SCRIPTS = [
 
 
 def response(letter: str, gold: str) -> tuple[str, str]:
-    """(text, finish reason). W and V are wrong in two ways of which the first is written in two; N has no box."""
+    """(text, finish reason). W and V are wrong in two ways of which the first is written in two. N has no box."""
     return {
         "R": (f"so \\boxed{{{gold}}}", "stop"),
         "W": ("so \\boxed{-7}", "stop"),
@@ -105,7 +105,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run_lm_eval(data: Path, key: Any = None, gen_kwargs: Any = SAMPLING, **metadata: Any) -> Any:
-    """lm-eval's result; `key` gives a task other than tiny_short."""
+    """lm-eval's result. `key` gives a task other than tiny_short."""
     problems = benchmarks.load("tiny_short", data_dir=data, allow_changed_data=True).problems
     script = {p.problem: [response(x, p.answer) for x in s] for p, s in zip(problems, SCRIPTS, strict=True)}
     metadata |= {"data_dir": str(data), "allow_changed_data": True}
@@ -146,7 +146,7 @@ def test_the_lm_eval_task_and_our_score_give_the_same_numbers(table: Any, result
     unscored = ours[0].unscored / ours[0].samples
     assert values(result) == {s.name: s.value for s in ours} | {"unscored": pytest.approx(unscored, rel=1e-15)}
     assert unscored == pytest.approx((2 + 5 + 6 + 1) / 66)
-    # 11 scripts, of which UUUUUU has no scored sample; 4 have fewer than 6 scored ones. Of the other 7, all but WWWWWW
+    # 11 scripts, of which UUUUUU has no scored sample. 4 have fewer than 6 scored ones. Of the other 7, all but WWWWWW
     # and NCNCNB have an R in their six. The 3 with unscored samples and an R are solved, whatever those samples are.
     assert values(result)["pass@6"] == pytest.approx((5 + 3) / (7 + 3))
     # shares of R: 1, 0, 1/6, 2/6, 0, 3/6, 1/4, 1, -, 1/5, 2/6

@@ -23,7 +23,7 @@ HEDGES = [
     *(HERE / "hedges.txt").read_text("utf-8").splitlines(),
     *(form for form in CHANGES["a hedge"] + CHANGES["a denial"] if form not in ("%s!", "%s!!")),  # 2! is 2
 ]
-READ = {  # a free constant has any name; f is constant; a unit may be missing
+READ = {  # a free constant has any name. f is constant. A unit may be missing
     (r"-\sin (3 t) / 5+ C_{1} \sin (2 t)+C_{2} \cos (2 t)", r"-\sin (3 t) / 5+ C_{7} \sin (2 t)+C_{2} \cos (2 t)"),
     (r"-\sin (3 t) / 5+ C_{1} \sin (2 t)+C_{2} \cos (2 t)", r"-\sin (3 t) / 5+ C_{1} \sin (2 t)+C_{3} \cos (2 t)"),
     (

@@ -1,4 +1,4 @@
-"""Decoding values beside temperature and top-p, with the engine of transformers; and who can express them."""
+"""Decoding values beside temperature and top-p, with the engine of transformers, and who can express them."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from evals.stats.differences import paired
 
 
 def test_a_seed_far_below_the_others_collapsed() -> None:
-    # 0.2 lies 0.5 below the median 0.7; the median distance is 0.01, five times it 0.05, a quarter of the median 0.175
+    # 0.2 lies 0.5 below the median 0.7. The median distance is 0.01, five times it 0.05, a quarter of the median 0.175
     assert collapses([0.7, 0.71, 0.69, 0.2, 0.7]) == Collapses(1, 5, pytest.approx(0.6), pytest.approx(0.7))
     assert collapses([0.7, 0.71, 0.2]).count == 1
     assert collapses([0.7, 0.71, 0.69, 0.6, 0.7]).count == 0  # 0.1 is less than a quarter of the median
@@ -82,7 +82,7 @@ def test_a_stable_method_is_not_lower_than_one_that_collapses() -> None:
         )  # fmt: skip
         words.append(line.verdict)
     assert not {"higher", "lower"} & set(words)
-    # 0.9^3 = 0.729; one standard deviation of 100 runs is 0.044
+    # 0.9^3 = 0.729. One standard deviation of 100 runs is 0.044
     assert words.count("lower without collapses") / 100 == pytest.approx(0.729, abs=0.14)
 
 

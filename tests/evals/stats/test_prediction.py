@@ -11,20 +11,20 @@ from evals.stats.prediction import Repeat, come_back, repeat, sampling_noise
 
 
 def test_a_trained_arm_by_hand() -> None:
-    # seeds at 0.5, 0.6, 0.7: variance 0.01; ours 0.01 / 3, one run of the paper's 0.01; two degrees of freedom, where
+    # seeds at 0.5, 0.6, 0.7: variance 0.01. Ours 0.01 / 3, one run of the paper's 0.01. Two degrees of freedom, where
     # t = 0.95 / sqrt(2 * 0.975 * 0.025)
     table = [[0.4, 0.6], [0.5, 0.7], [0.6, 0.8]]
     ours = repeat(table, trained=True, samples=4, paper_samples=4, paper_seeds=1)
     assert (ours.mean, ours.own_variance, ours.paper_variance) == pytest.approx((0.6, 0.01 / 3, 0.01))
     assert ours.df == 2
     assert ours.half() == pytest.approx(0.95 / math.sqrt(2 * 0.975 * 0.025) * math.sqrt(0.04 / 3))
-    # half as many samples of theirs: at most twice the variance; three runs of theirs: a third
+    # half as many samples of theirs: at most twice the variance. Three runs of theirs: a third
     fewer = repeat(table, trained=True, samples=4, paper_samples=2, paper_seeds=3)
     assert fewer.paper_variance == pytest.approx(2 * 0.01 / 3)
 
 
 def test_an_untrained_model_has_the_noise_of_samples_alone() -> None:
-    # shares 1/2 and 1 of two samples: variances (1/4) / (2 - 1) and 0; the mean's is their mean over two problems
+    # shares 1/2 and 1 of two samples: variances (1/4) / (2 - 1) and 0. The mean's is their mean over two problems
     noise = sampling_noise(np.array([[1, 2]]), np.array([[2, 2]]))
     assert noise == pytest.approx(0.25 / 2 / 2)
     ours = repeat([[0.5, 1.0]], trained=False, samples=2, paper_samples=1, paper_seeds=1, noise=noise)
@@ -48,7 +48,7 @@ def test_a_published_value_comes_back_or_does_not_or_cannot_be_told() -> None:
 
 @pytest.mark.parametrize("seeds", [3, 10])
 def test_a_wrong_answer_is_rare(seeds: int) -> None:
-    # 100 problems, 8 samples, seeds that differ by 1.5 points, margin 5 points; 1,000 pairs: deviation 0.007
+    # 100 problems, 8 samples, seeds that differ by 1.5 points, margin 5 points. 1,000 pairs: deviation 0.007
     rng, rates, wrong = np.random.default_rng(seeds), np.linspace(0.2, 0.8, 100), [0, 0]
 
     def shares(count: int, gap: float) -> np.ndarray:

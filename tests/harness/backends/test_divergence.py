@@ -84,7 +84,7 @@ def alternate(completions: list[str], **_: Any) -> list[float | None]:
 
 
 def kept_steps(out: Path) -> list[int]:
-    """The steps of the complete checkpoints, whose weights must be finite; and there is no final model."""
+    """The steps of the complete checkpoints, whose weights must be finite, and there is no final model."""
     folders = [path.parent for path in out.glob(f"checkpoint-*/{WHOLE}")]
     for folder in out.glob("checkpoint-*"):
         for name, tensor in load_file(folder / "model.safetensors").items():

@@ -41,7 +41,7 @@ def absolute(kind: str, folder: Path) -> Path:
 
 
 def micro_batch(width: int, pad: int) -> dict[str, torch.Tensor]:
-    """Two rows: the short prompt padded to `width`, and a prompt of `width` tokens; equal responses."""
+    """Two rows: the short prompt padded to `width`, and a prompt of `width` tokens. Equal responses."""
     padding = width - len(PROMPT)
     long = list(range(2, 2 + width))
     return {
@@ -85,7 +85,7 @@ def test_log_probabilities_do_not_depend_on_padding(model_path: Path, adapter: i
 
 
 def test_sampling_does_not_depend_on_padding(model_path: Path) -> None:
-    """Greedy responses to a short prompt are equal, alone and beside a longer one; through both ways of rollouts."""
+    """Greedy responses to a short prompt are equal, alone and beside a longer one. Through both ways of rollouts."""
     from transformers import AutoModelForCausalLM
 
     from evals.sampling.engines.transformers import decode

@@ -16,7 +16,7 @@ from tests.harness.backends.test_divergence import alternate, grpo_trainer
 
 pytestmark = pytest.mark.slow
 
-RATE = 1e-6  # papers train with this; a random weight of 0.02 has a bf16 neighbour 1e-4 away
+RATE = 1e-6  # papers train with this. A random weight of 0.02 has a bf16 neighbour 1e-4 away
 USER = (Origin.USER, "a test")
 
 

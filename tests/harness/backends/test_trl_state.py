@@ -23,7 +23,7 @@ from tests.experiments import WHY, experiment
 pytestmark = pytest.mark.slow
 
 # A strong pull to the reference, which is reset after step 2: step 4 shows which reference was in force. A random model
-# solves nothing, so that no reward moves it; an entropy bonus does.
+# solves nothing, so that no reward moves it. An entropy bonus does.
 RESET = experiment().override(
     {"kl_beta": 5.0, "reference_reset_every": 2, "learning_rate": 1e-2, "entropy_coefficient": 1.0}, Origin.USER, WHY
 )

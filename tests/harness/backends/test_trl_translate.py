@@ -134,7 +134,7 @@ def test_defaults_that_touch_the_mathematics_are_named() -> None:
 
 
 def test_a_rollout_is_cut_into_whole_groups() -> None:
-    # 4 prompts x 4 = 16 sequences; two updates of 8; one process, 2 sequences a forward: 4 forwards an update
+    # 4 prompts x 4 = 16 sequences. Two updates of 8. One process, 2 sequences a forward: 4 forwards an update
     sizes = ("per_device_train_batch_size", "gradient_accumulation_steps", "steps_per_generation", "save_steps")
     got = translated({"updates_per_rollout": 2}, micro_batch=2, save_every=3)
     assert [got[key] for key in sizes] == [2, 4, 8, 6]  # saved only where a rollout ends

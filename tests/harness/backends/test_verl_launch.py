@@ -1,6 +1,6 @@
 """Watching a driver: steps are handed on as they come, a failure says what the log says, a hung one is ended.
 
-A small script takes the driver's place; `tests/verl` has the real one.
+A small script takes the driver's place. `tests/verl` has the real one.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def started(home: Path, **fields: Any) -> Recorder:
 
 
 def rows_of(benchmark: str, problems: int, correct: int, unscored: int = 0) -> list[dict[str, Any]]:
-    """One sample a problem; the first `correct` are, the last `unscored` have no verdict."""
+    """One sample a problem. The first `correct` are, the last `unscored` have no verdict."""
     return [
         {
             "benchmark": benchmark, "problem_id": str(i), "sample": 0, "gold": "1", "response": "text", "boxed": True,

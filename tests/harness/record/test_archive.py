@@ -1,4 +1,4 @@
-"""Archives: they give the same tables as the runs, byte for byte; hostile ones are refused."""
+"""Archives: they give the same tables as the runs, byte for byte. Hostile ones are refused."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def _pack(folder: Path, archive: Path) -> None:
 def test_a_run_that_was_taken_out_of_an_archive_is_missed(
     archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whole is the archive, whatever was done to its copy in the cache; not one with a run's files and no record."""
+    """Whole is the archive, whatever was done to its copy in the cache. Not one with a run's files and no record."""
     (first, *_) = read_archive(archive)
     (first.folder / "run.json").unlink()
     assert main(["verify", str(archive)]) == 0

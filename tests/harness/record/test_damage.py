@@ -100,7 +100,7 @@ def test_a_record_that_does_not_say_whose_it_is_is_refused(tmp_path: Path) -> No
 
 
 def test_another_run_s_evaluation_is_refused_though_every_hash_fits(tmp_path: Path) -> None:
-    """Files and record agree; the identity inside the files is another run's."""
+    """Files and record agree. The identity inside the files is another run's."""
     run, other = finished(tmp_path), finished(tmp_path, {"b": 6}, seed=1)
     for name in (VERDICTS, MANIFEST):
         shutil.copy(other.folder / name, run.folder / name)

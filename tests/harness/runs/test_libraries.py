@@ -1,4 +1,4 @@
-"""What other packages print goes to a file; ours, and what cannot be kept, stays on the terminal."""
+"""What other packages print goes to a file. Ours, and what cannot be kept, stays on the terminal."""
 
 from __future__ import annotations
 
