@@ -707,7 +707,7 @@ def a_number_of_other_files(rng: np.random.Generator, folder: Path) -> Plant:
 
 
 @dataclass(frozen=True)
-class Found:
+class KindCount:
     """The count for one kind: how many plants have the right verdict and sentence, and every verdict that there was."""
 
     named: int
@@ -716,7 +716,7 @@ class Found:
     missed: Sequence[str]
 
 
-def repeat(kind: Kind, repetitions: int) -> Found:
+def repeat(kind: Kind, repetitions: int) -> KindCount:
     named, verdicts_of, missed = 0, Counter[str](), []
     for repetition in range(repetitions):
         with TemporaryDirectory() as place, warnings.catch_warnings():
@@ -728,15 +728,15 @@ def repeat(kind: Kind, repetitions: int) -> Found:
         named += right
         verdicts_of[result["verdict"]] += 1
         missed += [] if right else [f"{repetition}: {result}"]
-    return Found(named, repetitions, verdicts_of, missed)
+    return KindCount(named, repetitions, verdicts_of, missed)
 
 
-def repeated(name: str) -> Found:
+def repeated(name: str) -> KindCount:
     """The counts for the kind with this name."""
     return repeat({**CAUSES, **CLEAN}[name], REPETITIONS)
 
 
-def page(counts: Mapping[str, Found], draws: Sequence[Draw], foreign_counts: Mapping[str, Foreign]) -> str:
+def page(counts: Mapping[str, KindCount], draws: Sequence[Draw], foreign_counts: Mapping[str, Foreign]) -> str:
     """The tables, from what was found of each kind, of compositions drawn at random, and of foreign numbers."""
     rows_of_others = foreign_rows(foreign_counts)
     share, interval = explained_share(foreign_counts)

@@ -47,7 +47,7 @@ from evals.stats.intervals import over_problems
 
 ROOT = Path(__file__).resolve().parents[1]
 PAIRS = Path(__file__).with_name("grader_pairs.csv.gz")
-OWN = {  # sets of our own, texts included
+OUR_SETS = {  # sets of our own, texts included
     "own": ROOT / "tests" / "evals" / "grading" / "answers.txt",
     "families": ROOT / "tests" / "evals" / "grading" / "families.txt",
     "fresh": Path(__file__).with_name("grader_fresh.txt"),
@@ -129,7 +129,7 @@ def main() -> int:
         parser.error(f"--texts: expected folders, found none at {', '.join(missing)}")
     shown_command = "nox -s grader" + (" -- --texts FOLDER ..." if given.texts else "")
     heading = made_by(shown_command) if given.write else ""  # refuses before anything is graded
-    ours = [pair for name, path in OWN.items() for pair in own_pairs(name, path)]
+    ours = [pair for name, path in OUR_SETS.items() for pair in own_pairs(name, path)]
     pairs = [pair for pair in (*ours, *labelled_pairs()) if pair.set in given.sets]
     pairs = with_texts(pairs, given.texts)
     at_hand = [pair for pair in pairs if pair.gold is not None]
@@ -380,11 +380,11 @@ def _percents(rates: First) -> tuple[str, str]:
 def answer(pairs: Sequence[Pair], our_verdicts: Sequence[bool | None], mv_verdicts: Sequence[bool | None]) -> str:
     """The page's answer, over all pairs of others at hand."""
     labels, our_labels, mv_labels = zip(
-        *((p.label, *both) for p, *both in zip(pairs, our_verdicts, mv_verdicts, strict=True) if p.set not in OWN),
+        *((p.label, *both) for p, *both in zip(pairs, our_verdicts, mv_verdicts, strict=True) if p.set not in OUR_SETS),
         strict=True,
     )
     (right, accepts, rejects), (their_right, *their_errors) = errors(labels, our_labels), errors(labels, mv_labels)
-    first = [published for name, (_, published) in SETS.items() if published and name not in OWN]
+    first = [published for name, (_, published) in SETS.items() if published and name not in OUR_SETS]
     ends = [(min(shares), max(shares)) for shares in zip(*((f.ours, f.math_verify) for f in first), strict=True)]
     fresh = sum(p.set == "fresh" for p in pairs)
     at_first = [
@@ -420,7 +420,7 @@ def agreement(pairs: Sequence[Pair], our_verdicts: Sequence[bool | None], mv_ver
 
     labels, rows = {}, []
     for name, chosen in by_set(pairs).items():
-        if name not in SETS or name in OWN:
+        if name not in SETS or name in OUR_SETS:
             continue
         labels[name] = f"{name.replace('_', ' ')} ({len(chosen):,})"
         for grader, verdicts in (("ours", our_verdicts), ("math-verify", mv_verdicts)):

@@ -51,7 +51,7 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Prefix:
     """One prompt: the beginning of a problem, and the rest."""
 
     benchmark: str
@@ -100,7 +100,7 @@ def completed(text: str, rest: str, whole: bool) -> bool:
     return len(words) >= len(wanted) >= FEWEST - 1 and words[: len(wanted)] == wanted
 
 
-def questions(benchmark: str, problems: Sequence[Problem], shares: Sequence[float] = SHARES) -> Iterator[Asked]:
+def questions(benchmark: str, problems: Sequence[Problem], shares: Sequence[float] = SHARES) -> Iterator[Prefix]:
     """Every problem at every share under every condition. A problem without numbers has no clean twin."""
     for problem in problems:
         twin = renumbered(problem.problem, f"leaks {benchmark} {problem.id}")
@@ -110,7 +110,7 @@ def questions(benchmark: str, problems: Sequence[Problem], shares: Sequence[floa
             for share in shares:
                 if (parts := cut(text, share)) is not None:
                     prompt = f"{text.strip()}\n\n{parts[0]}" if condition == "planted" else parts[0]
-                    yield Asked(benchmark, condition, share, problem.id, prompt, parts[1], problem.answer)
+                    yield Prefix(benchmark, condition, share, problem.id, prompt, parts[1], problem.answer)
 
 
 def probe(

@@ -55,7 +55,7 @@ _HEAD = (
     r"|interval|expression|polynomial|vector|matrix|error|revenue|salary|population|discriminant|period|amplitude"
     r"|largest|smallest|greatest|pair|triple)s?"
 )
-_OF = (
+_OF_WHICH = (
     r"(?:(?:[\s,]+(?:of|in|for|on|between|to|from|by|with|that|which|such\s+that|through|at|when)\b|\s*[\\$({])"
     r"[^=<>]*?)?"
 )
@@ -76,7 +76,7 @@ _HAS = (
 FORMS = (
     Form(
         "a quantity is",
-        rf"{_THE}?{_SUCH}*{_HEAD}{_OF}\s+{_IS}",
+        rf"{_THE}?{_SUCH}*{_HEAD}{_OF_WHICH}\s+{_IS}",
         r"\text{Therefore the area of the triangle is }5.",
         r"\text{Therefore the square of the area is }5.",
     ),
@@ -88,7 +88,7 @@ FORMS = (
     ),
     Form(
         "a quantity grows by",
-        rf"{_THE}?{_SUCH}*{_HEAD}{_OF}\s+(?:in|de)creases\s+by",
+        rf"{_THE}?{_SUCH}*{_HEAD}{_OF_WHICH}\s+(?:in|de)creases\s+by",
         r"\text{Therefore the price of the shirt increases by }5.",
         r"\text{Therefore the answer to it increases by }5.",
     ),

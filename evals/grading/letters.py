@@ -29,7 +29,7 @@ _OPTION = r"(?i:option|choice|answer)"
 _IS = r"(?:\s+(?i:is|must\s+be|should\s+be|would\s+be|will\s+be|has\s+to\s+be))"
 _SURELY = r"(?:\s+(?i:therefore|thus|hence|then|clearly|likely|probably|most\s+likely|indeed))?"
 _IN_BOX = re.compile(rf"{_OPEN}(?:{_OPTION}[\s:]{{1,3}})?{_OPEN}([A-J]){_END}", re.IGNORECASE)
-_ASKED = (
+_QUESTION = (
     r"(?:(?i:answer|\bans\.?|(?:correct|best|right|choose|chose|select|pick)\s+(?:option|choice)"
     rf"|(?:my|final)\s+(?:choice|pick))(?:\s+here)?{_IS}?{_SURELY}\s?(?:\*\*|[\"'])?\s?(?::|-(?=\s))?"
     r"|\b(?i:response|choice|option)\s?:|(?:答案|故选|应选|所以选|因此选)\s?】?\s?[是为择：:]{0,2})"
@@ -45,7 +45,7 @@ _FOLLOWS = (
 _THE_OPTION = rf"[,:]?\s+(?i:the\s+)?(?i:answer\s+)?(?:{_OPTION}\s+)?{_OPEN}"
 _RIGHT = rf"{_IS}{_SURELY}\s+(?i:the\s+)?(?i:most\s+[a-z]+\s+)?(?i:correct|right|answer|best|choice|option)\b(?!-)"
 _STATED = re.compile(
-    rf"{_ASKED}(?:\s+{_OPTION})?{_OPEN}([A-J]|[a-j](?=[).*}}$]|\s*$)){_END}"
+    rf"{_QUESTION}(?:\s+{_OPTION})?{_OPEN}([A-J]|[a-j](?=[).*}}$]|\s*$)){_END}"
     rf"|(?<![A-Za-z\\])\(?([A-J])\)?(?:\*\*)?{_RIGHT}|(?<![A-Za-z\\])\(?([a-j])\){_RIGHT}"
     rf"|\b{_CHOOSES}{_THE_OPTION}([A-J]){_END}(?={_CLOSE}(?:[.,;!](?!\w)|\s*$|\s+(?:{_WORDS_AFTER}|here|too)\b))"
     rf"|\b{_FOLLOWS}{_THE_OPTION}([A-J]){_END}{_CLOSE}(?:[.!](?!\w)|\s*$)"

@@ -22,7 +22,7 @@ from evals.grading.numbers import (
 
 # so many times a product of powers of base units
 Unit = tuple[Fraction, tuple[tuple[str, int], ...]]
-ONE: Unit = (Fraction(1), ())
+PLAIN: Unit = (Fraction(1), ())
 PERCENT: Unit = (Fraction(1), (("%", 1),))
 DEGREE: Unit = (Fraction(1), (("degree", 1),))
 
@@ -85,7 +85,7 @@ _MORE = re.compile(r"[^\W\d_A-Za-zµμΩÅ]|\d|[,;|?!]")  # `cm или 8`, `cm, 
 def unit(text: str) -> Unit | None:
     r"""`m/s`, `\text{ kcal m}^{-2}`, `square feet` as a size and powers of base units, or None if a part is not
     known."""
-    total, last, has_unit = ONE, ONE, False
+    total, last, has_unit = PLAIN, PLAIN, False
     sign = power = 1
     text = re.sub(r"\bms(?=\}?\s*\^\s*\{?\s*-)", "m s", text)  # metres to a second, not one over milliseconds
     text = text.replace("\\text", " ").replace("\\cdot", " ")

@@ -182,7 +182,9 @@ def _both_hold(whole: re.Match[str]) -> str:
     return r"\land ".join(sides) if len(sides) == 2 and all(map(_SIGN.search, sides)) else whole[0]
 
 
-_ASKED = "answer|result|value|solution|probability|number|area|volume|perimeter|sum|product|total|distance|length|ratio"
+_SOUGHT = (
+    "answer|result|value|solution|probability|number|area|volume|perimeter|sum|product|total|distance|length|ratio"
+)
 _SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 
 
@@ -300,7 +302,7 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     (
         "introduction",
         rf"(?i)^\s*+(?:\\text\s*+\{{\s*+(?=[a-z]))?(?:(?:so|thus|hence|therefore|then|finally)\b[\s,:]*+)*"
-        rf"(?:(?:(?:the|our|my)\s++)?(?:(?:final|correct|required|desired|maximum|minimum|largest|smallest|greatest|least)\s++)?(?:possible\s++)?(?:{_ASKED})\s*+(?:is|equals|:|is\s*:))?"
+        rf"(?:(?:(?:the|our|my)\s++)?(?:(?:final|correct|required|desired|maximum|minimum|largest|smallest|greatest|least)\s++)?(?:possible\s++)?(?:{_SOUGHT})\s*+(?:is|equals|:|is\s*:))?"
         r"\s*+:?\s*+\}?\s*+"  # possessive: blanks are read once
         rf"(?=[-\d\\(])(?!\\(?:text|neq|le|ge|not))",
         "",

@@ -41,15 +41,15 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def page(browser: Any, file: Path) -> Iterator[Any]:
-    """The report, opened offline. Every message of the console, error and request is kept in `page.said`."""
+    """The report, opened offline. Every message of the console, error and request is kept in `page.events`."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
     opened = context.new_page()
-    opened.said = []
-    opened.on("console", lambda message: opened.said.append(f"{message.type}: {message.text}"))
-    opened.on("pageerror", lambda error: opened.said.append(f"error: {error}"))
-    opened.on("request", lambda r: r.url.startswith(("file:", "data:")) or opened.said.append(f"request: {r.url}"))
-    opened.on("requestfailed", lambda r: opened.said.append(f"failed: {r.failure}"))
-    opened.on("dialog", lambda dialog: (opened.said.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+    opened.events = []
+    opened.on("console", lambda message: opened.events.append(f"{message.type}: {message.text}"))
+    opened.on("pageerror", lambda error: opened.events.append(f"error: {error}"))
+    opened.on("request", lambda r: r.url.startswith(("file:", "data:")) or opened.events.append(f"request: {r.url}"))
+    opened.on("requestfailed", lambda r: opened.events.append(f"failed: {r.failure}"))
+    opened.on("dialog", lambda dialog: (opened.events.append(f"dialog: {dialog.message}"), dialog.dismiss()))
     opened.goto(file.as_uri())
     opened.wait_for_selector("#viewer:not([hidden]) article")
     yield opened
@@ -66,7 +66,7 @@ def count(page: Any) -> str:
 
 
 def test_it_loads_without_a_message_or_a_request(page: Any) -> None:
-    assert page.said == []
+    assert page.events == []
     assert page.evaluate("document.querySelector('figure img').naturalWidth") == 400  # 300 pt: the figure is rendered
 
 
@@ -167,7 +167,7 @@ def test_text_from_a_model_cannot_run(page: Any) -> None:
     assert HOSTILE in texts  # shown, as text
     assert page.query_selector_all("main img:not(figure img), main script, article b") == []
     assert page.evaluate("document.title").startswith("made_up")
-    assert page.said == []
+    assert page.events == []
 
 
 def test_an_injected_script_is_refused(page: Any) -> None:
@@ -180,8 +180,8 @@ def test_an_injected_script_is_refused(page: Any) -> None:
     }""")
     page.wait_for_timeout(300)
     assert page.evaluate("window.hit") is None
-    assert any("Content Security Policy" in line for line in page.said)
-    assert "failed: csp" in page.said  # the picture from elsewhere, before the network was asked
+    assert any("Content Security Policy" in line for line in page.events)
+    assert "failed: csp" in page.events  # the picture from elsewhere, before the network was asked
 
 
 def test_the_keyboard_reaches_everything(page: Any) -> None:

@@ -23,7 +23,7 @@ from harness.step.batch import DRAWS
 from harness.step.rewards import GROUP_REWARDS
 
 NAME = f"veRL {TESTED}"
-_HERE = Path(__file__).resolve().parent
+_FOLDER = Path(__file__).resolve().parent
 _AGGREGATIONS = {
     "sequence_mean": "seq-mean-token-mean",
     "token_mean": "token-mean",
@@ -251,7 +251,7 @@ def _rollout(e: dict[str, Any], order: Order, micro_batch: int) -> dict[str, Any
         "log_prob_micro_batch_size_per_gpu": micro_batch,
         "agent.num_workers": 1 if hardware.device == "cpu" else 8,
         "agent.default_agent_loop": TRAINER,
-        "agent.agent_loop_config_path": str(_HERE / "rollout.yaml"),
+        "agent.agent_loop_config_path": str(_FOLDER / "rollout.yaml"),
     }
     if hardware.device == "cpu":
         rollout |= {**small, "enable_sleep_mode": False}

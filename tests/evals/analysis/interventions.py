@@ -31,7 +31,7 @@ class Rule:
     def __init__(self, model_path: Path, right: Callable[[Request], bool]) -> None:
         self.tokenizer = load_tokenizer(str(model_path))
         self.right = right
-        self.asked: list[Request] = []
+        self.requests: list[Request] = []
 
     def describe(self) -> dict[str, Any]:
         return {"name": "rule"}
@@ -39,7 +39,7 @@ class Rule:
     def generate(
         self, requests: Sequence[Request], decoding: Decoding, on_step: Any = None
     ) -> Iterator[list[Completion]]:
-        self.asked += requests
+        self.requests += requests
         for request in requests:
             prefixed = response_text(self.tokenizer, [request.forced], [False])[0] if request.forced else ""
             text = prefixed + ("\\boxed{7}" if self.right(request) else "\\boxed{8}")

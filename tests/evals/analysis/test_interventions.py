@@ -59,7 +59,7 @@ def test_a_finished_prefix_is_its_own_only_continuation(random_model: Path) -> N
     assert (got["ended"].text, got["ended"].tokens, got["ended"].finish_reason) == (letter, 2, "stop")
     assert (got["full"].text, got["full"].tokens, got["full"].finish_reason) == (letter * 12, 12, "length")
     assert got["open"].text == letter + "\\boxed{7}"
-    assert [request.key[0] for request in inner.asked] == ["open"]
+    assert [request.key[0] for request in inner.requests] == ["open"]
 
 
 ENTROPIES = {("a", 0): [0.1, 2.0, 0.5, 2.0, 0.0], ("a", 1): [1.0, 3.0], ("b", 0): [0.7]}

@@ -18,9 +18,9 @@ from evals.grading.spelling import clean
 from tests.evals.grading.test_wrong_accepts import CHANGES, accepts, golds_by_benchmark
 
 pytestmark = [pytest.mark.slow, pytest.mark.exhaustive, pytest.mark.timeout(3600)]  # 2 minutes of a processor
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
 HEDGES = [
-    *(HERE / "hedges.txt").read_text("utf-8").splitlines(),
+    *(FOLDER / "hedges.txt").read_text("utf-8").splitlines(),
     *(form for form in CHANGES["a hedge"] + CHANGES["a denial"] if form not in ("%s!", "%s!!")),  # 2! is 2
 ]
 READ = {  # a free constant has any name. f is constant. A unit may be missing

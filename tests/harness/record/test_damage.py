@@ -56,10 +56,10 @@ def test_a_benchmark_is_never_missing_without_a_word(tmp_path: Path) -> None:
 
 
 VALUES: list[Any] = [None, [], 7, "text", {"a": 1}]
-OTHERS = [(field, value) for field, kind in SHAPE.items() for value in VALUES if not isinstance(value, kind)]
+WRONG_KINDS = [(field, value) for field, kind in SHAPE.items() for value in VALUES if not isinstance(value, kind)]
 
 
-@pytest.mark.parametrize(("field", "value"), [*OTHERS, ("finished", []), ("responses", 7)])
+@pytest.mark.parametrize(("field", "value"), [*WRONG_KINDS, ("finished", []), ("responses", 7)])
 def test_a_sealed_record_of_another_shape_is_refused_by_every_reader(
     field: str, value: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -103,7 +103,7 @@ def test_measured_where_the_outcome_is_known(random_model: Path, tmp_path: Path)
     assert got == {
         ("top", "a"): (1, 0, 1), ("top", "b"): (1, 0, 1), ("bottom", "a"): (1, 1, 0), ("bottom", "b"): (1, 0, 1)
     }  # fmt: skip
-    assert len(engine.asked) == 6 * 2
+    assert len(engine.requests) == 6 * 2
 
 
 def test_the_figure_of_perturbation_shows_the_accuracy_lost() -> None:

@@ -46,8 +46,8 @@ def test_measured_where_the_outcome_is_known(random_model: Path, tmp_path: Path)
         ("bottom", "a", 2): -1.0, ("bottom", "b", 1): 1.0,
         ("again", "a", 1): 1.0, ("again", "b", 0): 0.0,
     }  # fmt: skip
-    assert len(engine.asked) == 4 * 2 * 3  # 4 tokens, 2 prefixes, n = 3: the group "again" costs nothing
-    assert len({request.seed for request in engine.asked}) == 24  # sampled independently
+    assert len(engine.requests) == 4 * 2 * 3  # 4 tokens, 2 prefixes, n = 3: the group "again" costs nothing
+    assert len({request.seed for request in engine.requests}) == 24  # sampled independently
     assert (frame[["k_original", "k_altered"]] == 3).all(axis=None)
 
 
