@@ -86,7 +86,7 @@ class Command:
 
     @property
     def err(self) -> str:
-        """What it has printed to stderr so far."""
+        """The lines printed to stderr so far."""
         return self._files[1].read_text() if self._files[1].exists() else ""
 
     def send_signal(self, number: int) -> None:

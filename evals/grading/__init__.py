@@ -3,7 +3,7 @@
 extraction.py   the answer inside a response, by a stated policy, and inside a bare answer, which may be a sentence
 letters.py      the letter of a multiple choice that a response states, the policy `letter`
 spelling.py     the normal form: one table of rewrites for equivalent notations, LaTeX for what is written as code
-rules.py        the one table of rules: the first that applies decides. What they do is in
+rules.py        the one table of rules: the first that applies decides. Their code is in
 form.py relations.py quantity.py collection.py reals.py piecewise.py
                 words and form; equations; units and decimals; several or named values; sets of reals; cases
 counted.py      words behind a number

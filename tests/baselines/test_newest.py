@@ -63,7 +63,7 @@ def slow_towards_teacher(batch: TokenBatch, coefficient: float) -> torch.Tensor:
 
 
 def slow_log_ratios(batch: TokenBatch) -> list[list[float]]:
-    """Of trainer and sampler, by response and token, 0 where the sampler gave no probability."""
+    """The log-ratios of trainer and sampler, by response and token, 0 where the sampler gave no probability."""
     gaps, lengths = batch.need("old_logp") - batch.need("rollout_logp"), batch.mask.sum(1).tolist()
     return [[0.0 if math.isnan(d) else d for d in row[:n]] for row, n in zip(gaps.tolist(), lengths, strict=True)]
 

@@ -244,7 +244,7 @@ def test_loss_and_gradient_equal_trls(name: str, random_model: Path, tmp_path: P
     ],
 )
 def test_advantages_equal_trls(name: str, trl_options: dict[str, Any], random_model: Path, tmp_path: Path) -> None:
-    """What TRL itself makes of the fixed rollout's rewards."""
+    """The advantages that TRL itself makes of the fixed rollout's rewards."""
     from trl import GRPOTrainer
 
     from tests.harness.backends.test_trl_trainer import declared_with, make_trainer, rollout

@@ -42,7 +42,8 @@ def slow_simko(
 
 
 def gradients(a: float, *, entropy: float, is_top: bool) -> tuple[float, list[float]]:
-    """Of one token of ratio 1, beside another of entropy 1: the objective's, for log pi and the two likeliest."""
+    """The gradients for one token of ratio 1, beside another of entropy 1: the objective's, for log pi and the two
+    likeliest."""
     logp = torch.tensor([[-1.0, -1.0]], dtype=torch.float64, requires_grad=True)
     top = torch.tensor([[[-0.5, -2.0], [-0.5, -2.0]]], dtype=torch.float64, requires_grad=True)
     now = Distribution(torch.tensor([[entropy, 1.0]]), top, torch.tensor([[is_top, False]]))

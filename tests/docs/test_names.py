@@ -38,7 +38,7 @@ def to_change(text: str, path: str = "") -> Iterator[str]:
             yield f"{path}:{getattr(node, 'lineno', 0)}: {name}: name the thing by a noun"
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             for sentence in re.split(r"(?<=[.?!])\s+|\n\s*\n", ast.get_docstring(node) or ""):
-                if re.match(r"(Of|What|Whose)\b", sentence):
+                if re.match(r"(Of|What|Whose)\b", sentence) and not sentence.endswith("?"):
                     yield f"{path}: {' '.join(sentence.split())[:70]}: begin with the subject"
     goes_on = 0  # the row after a comment that has its line to itself
     for token in tokenize.generate_tokens(io.StringIO(text).readline):

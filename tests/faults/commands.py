@@ -92,7 +92,7 @@ def sends(*numbers: int) -> Callable[[Command], None]:
 
 
 def ending(home: Path, uri: str | None = None) -> dict[str, Any]:
-    """What two runs of one job must share: weights, verdicts, and the points in MLflow (without times).
+    """The ending that two runs of one job must share: weights, verdicts, and the points in MLflow (without times).
 
     Raises:
         AssertionError: MLflow has not exactly one finished run of the arm, or has a point twice.
@@ -118,7 +118,7 @@ def ending(home: Path, uri: str | None = None) -> dict[str, Any]:
 
 
 def sole_hash(home: Path, name: str) -> str:
-    """Of the file with this name. Its copies (artifacts of a local store) must be equal."""
+    """The hash of the file with this name. Its copies (artifacts of a local store) must be equal."""
     (digest,) = {file_sha256(path) for path in home.rglob(name)}
     return digest
 

@@ -108,7 +108,7 @@ def output(words: list[str]) -> tuple[int, str, str]:
 
 
 def numbers(out: str) -> Any:
-    """What a command printed, without what changes with the time."""
+    """The numbers that a command printed, without those that change with the time."""
 
     def kept(value: Any) -> Any:
         if isinstance(value, dict):

@@ -94,7 +94,7 @@ def broken(case: Case, part: str) -> Case:
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_broken_slow_version_is_seen(name: str) -> None:
-    """What the test above rests on: each part of each slow version is compared, and the objective too."""
+    """The test above rests on this: each part of each slow version is compared, and the objective too."""
     case, batch = CASES[name], prepared(BATCH)
     for part in (f.name for f in fields(Slow)):
         assert part in differences(broken(case, part), batch), part

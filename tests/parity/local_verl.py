@@ -1,6 +1,6 @@
 """veRL without Ray: our trainer's own code around one real veRL worker in this process, on a rollout that is given.
 
-What Ray and the transfer queue do between trainer and worker is done by a dictionary. The worker, its FSDP engine, the
+A dictionary does the work of Ray and the transfer queue between trainer and worker. The worker, its FSDP engine, the
 loss and the optimiser are veRL's. In several processes each runs the same trainer, and its worker gets its share.
 """
 

@@ -62,7 +62,8 @@ def requests(tokenizer: Any) -> list[Request]:
 
 
 def log_probabilities(model: Any, prompt: Sequence[int], response: Sequence[int]) -> Any:
-    """Of every token of the vocabulary at each position of `response` and after it, [T + 1, V], by one plain pass."""
+    """The log-probabilities of every token of the vocabulary at each position of `response` and after it, [T + 1, V],
+    by one plain pass."""
     import torch
 
     with torch.inference_mode():

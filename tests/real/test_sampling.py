@@ -1,4 +1,5 @@
-"""What toy models cannot show of sampling: a real tokenizer, chat template, end and padding tokens, bfloat16 files."""
+"""The parts of sampling that toy models cannot show: a real tokenizer, chat template, end and padding tokens, bfloat16
+files."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ GRPO = ("paper=egsw", "arm=grpo", *ROLLOUT, f"kl_beta={BETA}")
 
 @dataclass(frozen=True)
 class Update:
-    """What one update was given, [B, ...], and its loss and gradient norm."""
+    """The batch that one update was given, [B, ...], and its loss and gradient norm."""
 
     prompts: list[list[int]]
     responses: list[list[int]]
@@ -85,7 +85,8 @@ def recorded() -> Iterator[list[Update]]:
 
 
 def log_probabilities(model: Any, prompt: Sequence[int], response: Sequence[int]) -> Tensor:
-    """Of each token of a response at the temperature of the rollouts, [T], by a pass over this sequence alone."""
+    """The log-probability of each token of a response at the temperature of the rollouts, [T], by a pass over this
+    sequence alone."""
     logits = model(torch.tensor([[*prompt, *response]])).logits[0, len(prompt) - 1 : -1].float() / TEMPERATURE
     return logits.log_softmax(-1).gather(1, torch.tensor(response).unsqueeze(1)).squeeze(1)
 

@@ -1,4 +1,4 @@
-"""What the tests of interventions share: a token table by hand, and an engine that answers by a rule."""
+"""The shared parts of the tests of interventions: a token table by hand, and an engine that answers by a rule."""
 
 from __future__ import annotations
 

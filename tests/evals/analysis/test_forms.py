@@ -30,7 +30,7 @@ def test_the_table_describes_each_response() -> None:
 
 
 def test_a_withheld_response_has_no_form() -> None:
-    """Of two that came one is boxed, once; of the third there is no text."""
+    """Two came, and one of them is boxed, once. The third has no text."""
     texts, ends = [r"\boxed{1}", "so 2", ""], ["stop", "stop", "content_filter"]
     given = table({"p": "cwu"}, response=texts, finish_reason=ends, boxed=[True, False, False])
     shown = shares({"a": response_table(given)}).set_index("measure")

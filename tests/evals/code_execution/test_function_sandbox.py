@@ -97,7 +97,7 @@ def test_programs_that_cheat_do_not_pass(name: str) -> None:
 
 
 def probe(body: str) -> Any:
-    """What a program sees from inside: it raises its finding as an exception's name."""
+    """The view of a program from inside: it raises its finding as an exception's name."""
     lines = "".join(f"    {line}\n" for line in body.splitlines())
     program = f"def find():\n{lines}\ndef f(x):\n    raise type('Found_' + str(find()).replace(' ', '_'), (Exception,), {{}})\n"
     why = str(outcome(program).reason)

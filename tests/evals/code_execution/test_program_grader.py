@@ -177,7 +177,7 @@ def test_without_a_sandbox_nothing_is_graded(monkeypatch: pytest.MonkeyPatch, da
 
 
 class Writer(Scripted):
-    """Of each problem's four samples, the first is right for Own/0 and the last for Own/2. Own/1 is never right."""
+    """Among each problem's four samples, the first is right for Own/0 and the last for Own/2. Own/1 is never right."""
 
     def generate(
         self, requests: Sequence[Request], decoding: Decoding, on_step: Any = None

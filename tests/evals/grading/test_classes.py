@@ -67,8 +67,8 @@ def test_few_different_texts_are_classed_as_by_pairs(numbers: list[int], number:
 
 @given(st.lists(st.integers(0, 60) | st.integers(0, 9), max_size=120), st.integers(1, 40))
 def test_a_class_with_a_frequent_text_is_whole(numbers: list[int], number: int) -> None:
-    """Of many different texts, two rare ones alone may stay apart: no class is larger than by pairs, and each with one
-    of the most frequent texts is as large."""
+    """Among many different texts, two rare ones alone may stay apart: no class is larger than by pairs, and each with
+    one of the most frequent texts is as large."""
     answers = list(map(str, numbers))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "outcome", modulo(number))

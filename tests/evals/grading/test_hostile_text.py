@@ -1,6 +1,6 @@
 """Text made to be slow to read and to compare: in the calling process, where nothing can be killed.
 
-What repeats is read in time that grows with its square at worst. The process that reads it here is killed after four
+A repeated text is read in time that grows with its square at worst. The process that reads it here is killed after four
 times the processor time that it needs. A pattern of the third power would need 5 to 10 s for each of many texts.
 """
 

@@ -1,4 +1,4 @@
-"""What a policy could learn to write to be paid without knowing the answer: each family on many golds.
+"""Texts that a policy could learn to write to be paid without knowing the answer: each family on many golds.
 
 A family changes a right answer, or leaves it open, in one way (`changes.txt`, `%s` is the right answer). The golds have
 the forms of MATH, Minerva, OlympiadBench and AIME. The last test takes golds of the benchmarks at hand.
@@ -229,7 +229,7 @@ def benchmark_golds() -> list[str]:
 
 
 def value(text: str) -> Fraction | None:
-    """Of what is plainly a number, whatever its unit or name."""
+    """The value of a text that is plainly a number, whatever its unit or name."""
     for mark in (
         "$",
         "x=",

@@ -109,7 +109,7 @@ def test_more_samples_keep_the_first(place: dict[str, Any]) -> None:
 
 
 def test_a_resumed_run_has_the_batches_of_an_uninterrupted_one(place: dict[str, Any]) -> None:
-    """What is asked for in one piece decides rounding in a real engine, so it must not change."""
+    """The size of one request decides rounding in a real engine, so it must not change."""
     whole, chunks = Scripted(), []
     generate = whole.generate
 

@@ -1,4 +1,4 @@
-"""What a server answers: each form is read, or refused in one sentence. Nothing grows without end."""
+"""The replies of a server: each form is read, or refused in one sentence. Nothing grows without end."""
 
 from __future__ import annotations
 

@@ -48,7 +48,8 @@ def nan_gradient(model: Any) -> None:
 
 
 def nan_logits(model: Any) -> None:
-    """Of the training pass alone (generation has no gradients), through the last hidden states of one sequence."""
+    """NaN logits in the training pass alone (generation has no gradients), through the last hidden states of one
+    sequence."""
 
     def break_one(_: Any, __: Any, output: Any) -> Any:
         if torch.is_grad_enabled():

@@ -276,8 +276,9 @@ def test_a_sleeping_vllm_leaves_its_share_to_the_training() -> None:
     [("transformers", "training", 14.011), ("transformers", "sampling", 20.153), ("vllm_colocate", "training", 58.838)],
 )
 def test_peaks_on_an_h200(rollouts: Any, phase: str, gigabytes: float) -> None:
-    """Of tensors (torch.cuda.max_memory_allocated), in the second step of egsw's grpo at small scale with a model of
-    Qwen2.5-0.5B's shape: prompts of about 161 tokens, all responses of 1,024, 16 at a time, TRL 1.16, torch 2.11."""
+    """The peak of the tensors (torch.cuda.max_memory_allocated), in the second step of egsw's grpo at small scale with
+    a model of Qwen2.5-0.5B's shape: prompts of about 161 tokens, all responses of 1,024, 16 at a time, TRL 1.16, torch
+    2.11."""
     (job,) = resolve("egsw", scale="small", models=["math-7b"], arms=["grpo"], seeds=[0])
     assert isinstance(job.experiment, Experiment)
     e = replace(job.experiment, max_prompt_tokens=replace(job.experiment.max_prompt_tokens, value=161))

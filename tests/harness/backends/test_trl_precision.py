@@ -1,4 +1,5 @@
-"""Mixed precision: bf16 passes, float32 weights under the optimiser. What small updates do to the weights, measured."""
+"""Mixed precision: bf16 passes, float32 weights under the optimiser. The effect of small updates on the weights,
+measured."""
 
 from __future__ import annotations
 

@@ -25,7 +25,8 @@ PROMPTS, GROUP, TOKENS = 6, 8, 64
 
 
 def trainer_of(name: str, temperature: float, out_dir: Path, stop: str = "", **arguments: Any) -> Any:
-    """Of a pretrained tiny model, in training mode. With `stop`, a prompt whose responses end at that text."""
+    """The trainer of a pretrained tiny model, in training mode. With `stop`, a prompt whose responses end at that
+    text."""
     sizes = {"prompts_per_rollout": PROMPTS, "group_size": GROUP, "max_completion_tokens": TOKENS}
     if stop:
         (out_dir / "own.yaml").write_text(f'user: "{{problem}}"\nstop: ["{stop}"]\n')

@@ -1,4 +1,5 @@
-"""What a method carries from step to step survives a checkpoint: the entropy search, and a reference that was reset.
+"""The state that a method carries from step to step survives a checkpoint: the entropy search, and a reference that was
+reset.
 
 A run that is stopped after its third of four steps and resumed must end with the weights of an uninterrupted one.
 """

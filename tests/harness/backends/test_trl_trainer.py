@@ -187,7 +187,7 @@ def plain_forward(random_model: Path, fixed: dict[str, torch.Tensor]) -> tuple[A
 
 
 def full_log_probs(model: Any, fixed: dict[str, torch.Tensor]) -> torch.Tensor:
-    """Of all tokens of the vocabulary at the completion tokens, [B, T, V]."""
+    """The log-probabilities of all tokens of the vocabulary at the completion tokens, [B, T, V]."""
     ids = torch.cat([fixed["prompt_ids"], fixed["completion_ids"]], 1)
     attention = torch.cat([fixed["prompt_mask"], fixed["completion_mask"]], 1)
     logits = model(input_ids=ids, attention_mask=attention).logits[:, -TOKENS - 1 : -1]
@@ -195,7 +195,7 @@ def full_log_probs(model: Any, fixed: dict[str, torch.Tensor]) -> torch.Tensor:
 
 
 def slow_coefficients(counted: torch.Tensor, aggregation: str) -> list[float]:
-    """What each token of a sequence counts, sequence by sequence."""
+    """The weight of each token of a sequence, sequence by sequence."""
     lengths = [max(int(row.sum()), 1) for row in counted]
     total = max(int(counted.sum()), 1)
     of_prompt = [int(counted[start : start + GROUP].sum()) for start in range(0, len(lengths), GROUP)]
@@ -292,7 +292,7 @@ def test_a_step_without_any_advantage_has_no_clip_fraction(random_model: Path, t
 
 
 def step_log(trainer: Any) -> dict[str, float]:
-    """What was logged of the one step that was made, but for what its method adds."""
+    """The log of the one step that was made, but for what its method adds."""
     logged = {key: values for key, values in trainer._metrics["train"].items() if key.startswith("train/")}
     assert all(len(values) == 1 for values in logged.values())
     return {key: values[0] for key, values in logged.items() if key not in ("train/shaping_ratio", *SPREAD_METRICS)}

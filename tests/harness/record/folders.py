@@ -31,7 +31,7 @@ IDENTITY: dict[str, Any] = {
 
 
 def arm_record(*, arm: str = "grpo", seed: int = 0, paper: str = "egsw", **more: Any) -> dict[str, Any]:
-    """What a job writes when it begins."""
+    """The record that a job writes when it begins."""
     settings = {key: value for key, value in SETTINGS.items() if arm != "base" or key != "alpha"}
     return {
         "kind": "arm", "paper": paper, "model": "math-7b", "arm": arm, "title": arm, "scale": "tiny", "backend": "trl",

@@ -24,7 +24,7 @@ VERDICTS, MANIFEST = "eval/b/verdicts.parquet", "eval/b/manifest.json"
 
 
 def read_all(folder: Path) -> None:
-    """What tables, comparisons and analyses read of a run."""
+    """The parts of a run that tables, comparisons and analyses read."""
     run = Run(folder)
     together([run], "a")
     assert run.metrics("train/loss") and run.model_folder and run.scale == "tiny"

@@ -33,7 +33,7 @@ HOW: dict[str, Any] = {"policy": "boxed_last", "reasoning": "after"}
 
 
 def slow_noisy_reward(batch: TokenBatch, rate: float, worth: float) -> torch.Tensor:
-    """What the other verdict would have earned, response by response."""
+    """The reward that the other verdict would have earned, response by response."""
     assert batch.correct is not None and batch.response_draw is not None
     rewards = batch.rewards.tolist()
     for i, (correct, drawn) in enumerate(zip(batch.correct.tolist(), batch.response_draw.tolist(), strict=True)):

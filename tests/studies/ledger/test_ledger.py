@@ -205,7 +205,7 @@ def test_unscored_samples_are_a_cause_of_their_own() -> None:
 
 
 def test_what_both_graders_reject_is_sampled_by_path_and_row_alone(tmp_path: Path) -> None:
-    """Of 60 samples 40 are rejected by both. A verdict that changes takes one out and leaves the other 23. If a quarter
+    """Both reject 40 of 60 samples. A verdict that changes takes one out and leaves the other 23. If a quarter
     of what was read is right, 10 of 60 samples are: 33.3 and 16.7 points."""
     row = {"gt": "5", "code": ["6"], "score": [False]}
     lines = "".join(json.dumps({"idx": str(i), **row}) + "\n" for i in range(60))
