@@ -67,8 +67,8 @@ def experiment(*, base: Experiment | None = None, equations: Iterable[Use] | Use
     sourced: dict[str, Any] = {key: value for key, value in values.items() if isinstance(value, Sourced)}
     changed = start.override(plain, Origin.USER, NOTE)
     direct = {f.name for f in fields(Experiment)}
-    if other := [key for key in sourced if key not in direct]:
-        raise ValueError(f"{other[0]}: expected a plain value here. Give its source in use(...)")
+    if unknown := [key for key in sourced if key not in direct]:
+        raise ValueError(f"{unknown[0]}: expected a plain value here. Give its source in use(...)")
     return replace(changed, **sourced)
 
 

@@ -24,22 +24,26 @@ class Scores(Rows[tuple[str, Score]]):
 
     @property
     def caption(self) -> str:  # type: ignore[override]
-        without = dict.fromkeys(f"{found.name} of {of}: {found.why}." for of, found in self if found.value is None)
-        rough = [f"{ROUGH}."] if any(found.interval and found.interval.rough for _, found in self) else []
-        return "\n".join((f"{meanings(found for _, found in self)}.", *rough, *without))
+        without = dict.fromkeys(
+            f"{metric.name} of {benchmark}: {metric.why}." for benchmark, metric in self if metric.value is None
+        )
+        rough = [f"{ROUGH}."] if any(metric.interval and metric.interval.rough for _, metric in self) else []
+        return "\n".join((f"{meanings(metric for _, metric in self)}.", *rough, *without))
 
     def rows(self) -> list[dict[str, Any]]:
         """Numbers instead of the texts of `cells`; fractions for percent."""
-        return [{"benchmark": benchmark, **found.rows()[0]} for benchmark, found in self]
+        return [{"benchmark": benchmark, **metric.rows()[0]} for benchmark, metric in self]
 
     def cells(self, row: tuple[str, Score]) -> tuple[str, ...]:
-        benchmark, found = row
-        value = number_text(found.value, found.factor) + (" %" if found.unit == "%" and found.value is not None else "")
-        covers = found.interval.covers if found.interval is not None else ""
-        if ends := unscored_text(found):
+        benchmark, metric = row
+        value = number_text(metric.value, metric.factor) + (
+            " %" if metric.unit == "%" and metric.value is not None else ""
+        )
+        covers = metric.interval.covers if metric.interval is not None else ""
+        if ends := unscored_text(metric):
             value += f" (unscored{ends})"
-        interval = bounds_text(found.interval, found.factor)
-        return (benchmark, found.name, value, interval, covers, str(found.problems), str(found.unscored))
+        interval = bounds_text(metric.interval, metric.factor)
+        return (benchmark, metric.name, value, interval, covers, str(metric.problems), str(metric.unscored))
 
 
 def ks_of(run: Run, benchmark: str, table: VerdictTable) -> list[int]:
@@ -93,8 +97,8 @@ def maj_at_k(answers: Sequence[Sequence[Hashable]], gold: Sequence[Hashable], k:
 
 
 def _score(table: object, metric: str, k: int) -> Score:
-    (found,) = score(table, ks=[k], metrics=[metric])
-    return found
+    (result,) = score(table, ks=[k], metrics=[metric])
+    return result
 
 
 _CLASSES = {Verdict.CORRECT: 0, Verdict.WRONG: 1, Verdict.UNSCORED: None}

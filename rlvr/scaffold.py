@@ -17,7 +17,7 @@ from rlvr.results import Result
 LONGEST = 24  # characters of a name, so that no line of a generated file becomes too long
 TAKEN = ("protocol", "hardware", "placebo", "batch", "stage", "given")  # by the command line and by what is written
 TEMPLATES = Path(__file__).parent / "templates"
-FOLDERS = ("reproductions", "tests/reproductions")  # of a checkout
+FOLDERS = ("reproductions", "tests/reproductions")  # folders that a checkout has
 READING = ("shaping", "weights", "gates")  # stages whose example reads a signal of the tokens
 
 

@@ -25,7 +25,7 @@ PARTS = ("level", "subject", "type", "difficulty", "category", "source")
 READ = (
     *("problem_id", "answer", "response", "expected", "problem", "finish_reason", "tokens", "step", "seed"),
     *("train_seed", "benchmark", "their_answer", "sampling_error"),
-    *("id", "correct", "truncated"),  # of a table of verdicts
+    *("id", "correct", "truncated"),  # the columns of a table of verdicts
     *PARTS,  # parts of a benchmark, for `rlvr audit`
 )
 """Our columns, which `columns=` can name."""

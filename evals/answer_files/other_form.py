@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-FORMS = {  # of an answer, and what shows it
+FORMS = {  # form of an answer -> its marker
     "a code block": re.compile(r"^[ \t>*+-]*(?:```|~~~)", re.MULTILINE),
     "a box": re.compile(r"\\f?boxed\b"),
     "`####`": re.compile(r"####"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 
 from evals.grading.verdicts import WITHHELD
 
-BENCHMARK = "answers"  # of samples that name none
+BENCHMARK = "answers"  # the name for samples that have none
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ class TheirScore:
     def __str__(self) -> str:
         if self.labelled == self.rows:
             return f"{self.value:.4f}"
-        of = f"{self.labelled} of {self.rows} rows are labelled"
-        return f"{self.low:.4f} to {self.high:.4f} ({of}; {self.value:.4f} of these)"
+        labelled = f"{self.labelled} of {self.rows} rows are labelled"
+        return f"{self.low:.4f} to {self.high:.4f} ({labelled}; {self.value:.4f} of these)"
 
 
 def recomputed(samples: Sequence[Sample], threshold: float | None) -> dict[str, TheirScore]:

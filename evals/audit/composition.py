@@ -38,13 +38,13 @@ class Choice:
     """One choice in a dimension.
 
     Attributes:
-        what: it is, for the code that computes it. of: its argument, such as a column, or k. value: of that column.
+        what: it is, for the code that computes it. argument: such as a column, or k. value: of that column.
         bits: its cost. words: for a sentence; "" for the ordinary one. cause: that it is if it was printed, or None.
     """
 
     dimension: Dimension
     what: str = ""
-    of: str | float = ""
+    argument: str | float = ""
     value: str = ""
     bits: float = 0.0
     words: str = ""
@@ -100,4 +100,4 @@ def compositions(grammar: Grammar, dimensions: Sequence[Dimension]) -> list[Comp
                 if more <= MOST_BITS:
                     yield from grown(number + 1, (*made, choice), more)
 
-    return [Composition(made) for _, made in sorted(grown(0, (), 0.0), key=lambda of: (of[0], len(of[1])))]
+    return [Composition(made) for _, made in sorted(grown(0, (), 0.0), key=lambda entry: (entry[0], len(entry[1])))]

@@ -34,13 +34,13 @@ def missing(evidence: Evidence, unit: float) -> Iterator[str]:
     by_seed = samples.groupby("seed")["problem_id"].nunique()
     union = evidence.samples["problem_id"].nunique()  # larger than any part where each lacks other problems
     total = evidence.stated or (union if union <= OTHER_IDS * every.max() else int(every.max()))
-    there = " and ".join(str(count) for count in dict.fromkeys(by_seed))
+    counts = " and ".join(str(count) for count in dict.fromkeys(by_seed))
     if by_seed.max() > total:
-        yield f"{there} problems are in the file, and the benchmark has {total}"
+        yield f"{counts} problems are in the file, and the benchmark has {total}"
     elif by_seed.min() < total:
         scores = samples.groupby(["seed", "problem_id"])["label"].mean().groupby(level="seed").sum()
         low, high = (100 * float(((scores + lost) / total).mean()) for lost in (0 * by_seed, total - by_seed))
-        yield f"{there} of {total} problems are in the file; over all {total} it is {low:.1f} to {high:.1f}"
+        yield f"{counts} of {total} problems are in the file; over all {total} it is {low:.1f} to {high:.1f}"
     elif every.min() < total:
         yield f"the score is over {total} problems, that of another checkpoint over {every.min()}"
     by_problem = samples.groupby(["seed", "problem_id"])["label"]
@@ -149,7 +149,7 @@ def known_size(names: Iterable[str]) -> int | None:
         return "".join(filter(str.isalnum, text.lower())).replace("aime20", "aime").replace("amc20", "amc")
 
     texts = [plain(name) for name in names]
-    found = {name for name in benchmarks.names() if any(plain(name) in text for text in texts)}
-    longest = [name for name in found if not any(plain(name) in plain(other) for other in found - {name})]
+    names_found = {name for name in benchmarks.names() if any(plain(name) in text for text in texts)}
+    longest = [name for name in names_found if not any(plain(name) in plain(longer) for longer in names_found - {name})]
     sizes = Counter(benchmarks.task(name)["metadata"]["rows"] for name in longest)
     return next(iter(sizes)) if len(sizes) == 1 else None

@@ -117,13 +117,13 @@ class Evidence:
         table = scores.assign(seed=seeds).sort_values(["seed", "checkpoint"]).reset_index(drop=True)
         return cls(table, None, problems, settings or {}, resolution_of(table["value"]))
 
-    def whole_sizes(self, found: int) -> list[int]:
-        """How many problems the benchmark may have where the files have `found`: the stated number, else those of the
+    def whole_sizes(self, count: int) -> list[int]:
+        """How many problems the benchmark may have where the files have `count`: the stated number, else those of the
         known benchmarks that are at most a quarter larger."""
         if self.stated is not None:
-            return [self.stated] if self.stated > found else []
+            return [self.stated] if self.stated > count else []
         sizes = {benchmarks.task(name)["metadata"]["rows"] for name in benchmarks.names()}
-        return sorted(size for size in sizes if size and found < size <= 1.25 * found)
+        return sorted(size for size in sizes if size and count < size <= 1.25 * count)
 
     @cached_property
     def checkpoints(self) -> int:
@@ -157,8 +157,8 @@ class Evidence:
         """
         if self.samples is None:
             raise UsageError("these files have scores, not verdicts")
-        of = self.samples
-        return pd.DataFrame(of[(of["seed"] == row["seed"]) & (of["checkpoint"] == row["checkpoint"])])
+        samples = self.samples
+        return pd.DataFrame(samples[(samples["seed"] == row["seed"]) & (samples["checkpoint"] == row["checkpoint"])])
 
     def scores_at(self, k: int) -> pd.DataFrame:
         """`scores` under pass@k; as they are, where there are no samples."""

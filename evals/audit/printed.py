@@ -47,8 +47,8 @@ class Printed:
     @property
     def spread(self) -> str:
         """What stands after the number, such as "± 1.2" or "(1.2)"; "" without any."""
-        found = _SPREAD.search(self.text) if not _COUNT.fullmatch(self.text.strip()) else None
-        return "" if found is None else self.text[found.start() :].strip()
+        match = _SPREAD.search(self.text) if not _COUNT.fullmatch(self.text.strip()) else None
+        return "" if match is None else self.text[match.start() :].strip()
 
     @property
     def may_be_share(self) -> bool:

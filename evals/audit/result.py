@@ -87,8 +87,12 @@ class Audit:
     @property
     def in_words(self) -> str:
         """The verdict; instead of "another number", that it stands with a reservation where it is the file's own."""
-        own = self.file is not None and self.printed.rounds_from(self.file)
-        return "stands, with a reservation" if own and self.verdict == "stands with another number" else self.verdict
+        is_own_score = self.file is not None and self.printed.rounds_from(self.file)
+        return (
+            "stands, with a reservation"
+            if is_own_score and self.verdict == "stands with another number"
+            else self.verdict
+        )
 
     @property
     def _headline(self) -> str:
@@ -115,23 +119,23 @@ class Audit:
             lines.append(f"  {self.of}: {_percent(self.file)}{interval}")
         if self.unlabelled is not None:
             missing, samples, low, high = self.unlabelled
-            of = f"{samples - missing} of {samples} samples are labelled"
+            samples_read = f"{samples - missing} of {samples} samples are labelled"
             bounds = [f"{100 * low:.1f} with the others as incorrect", f"{100 * high:.1f} as correct"]
-            lines.append(f"  that is over those with a label: {of}; {', '.join(bounds)}")
+            lines.append(f"  that is over those with a label: {samples_read}; {', '.join(bounds)}")
         if self.gain is not None:
             what = f" in pass@{self.printed.k}" if self.printed.k > 1 else ""
             lines.append(f"  gain{what}{self.gain_of} over the base model: {self.gain}")
         if self.ours is not None:
-            of = self.ours_of or "the same samples"
+            samples_read = self.ours_of or "the same samples"
             if self.ours_unscored:
-                of += f" ({self.ours_unscored} unscored left out)"
-            lines.append(f"  our verdicts on {of}, answers read wherever they stand: {100 * self.ours:.1f}")
+                samples_read += f" ({self.ours_unscored} unscored left out)"
+            lines.append(f"  our verdicts on {samples_read}, answers read wherever they stand: {100 * self.ours:.1f}")
             if self.gold_cut:
                 lines[-1] += f" ({self.gold_cut} keep their label: the gold may be cut in the file)"
-            judged, theirs, only_ours = self.ours_differ
-            if differ := theirs + only_ours:
+            judged, only_file, only_ours = self.ours_differ
+            if differ := only_file + only_ours:
                 share = f"{100 * differ / judged:.1f} % of these samples ({differ} of {judged})"
-                each = f"{theirs} are correct by the file alone, {only_ours} by us alone"
+                each = f"{only_file} are correct by the file alone, {only_ours} by us alone"
                 lines.append(f"  our verdicts differ on {share}: {each}")
         lines += [f"  {cause.name}: {cause.text}" for cause in self.causes]
         if self.printed.spread:
@@ -140,7 +144,7 @@ class Audit:
                 lines[-1] += f"; the standard deviation of the {self.seeds} seeds is {100 * self.seeds_sd:.1f}"
         lines += [f"  a known fault of the tool: {fault}" for fault in self.faults]
         if self.differing:
-            values = "; ".join(f"{key} {theirs} (declared: {ours})" for key, (theirs, ours) in self.differing.items())
+            values = "; ".join(f"{key} {stated} (declared: {ours})" for key, (stated, ours) in self.differing.items())
             lines.append(f"  settings that differ: {values}")
         return "\n".join(lines)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from evals.audit.evidence import Evidence, Vector
 from evals.errors import UsageError
 
-SPLITS = 200  # of the problems into halves
+SPLITS = 200  # ways to halve the problems
 RECIPES = "recipes"
 ALIKE = 0.01  # p-value below which consecutive checkpoints are not one model
 
@@ -87,7 +87,7 @@ def selection(evidence: Evidence, printed: float, rng: np.random.Generator) -> S
         inside = every if evidence.recipes else plateau_of(values[of_seed], rates[of_seed], samples, verdicts=verdicts)
         plateaus.append(of_seed[inside])
     alike = np.concatenate(plateaus)
-    below = [largest_of_equal(rates[one].mean(axis=0), samples, len(one)).cumsum() for one in plateaus]
+    below = [largest_of_equal(rates[plateau].mean(axis=0), samples, len(plateau)).cumsum() for plateau in plateaus]
     chances = np.diff(np.prod(below, axis=0), prepend=0)
     largest = np.linspace(0, 1, len(chances))
     low, high = largest[np.searchsorted(chances.cumsum(), [0.025, 0.975])]
@@ -147,10 +147,10 @@ def largest_of_equal(rates: Vector, samples: int, checkpoints: int) -> Vector:
     """
     from scipy.stats import binom
 
-    one = np.ones(1)  # the distribution of one score
+    distribution = np.ones(1)  # the distribution of one score
     for rate, problems in zip(*np.unique(rates, return_counts=True), strict=True):
-        one = np.convolve(one, binom.pmf(np.arange(problems * samples + 1), problems * samples, rate))
-    return np.diff(one.cumsum() ** checkpoints, prepend=0)
+        distribution = np.convolve(distribution, binom.pmf(np.arange(problems * samples + 1), problems * samples, rate))
+    return np.diff(distribution.cumsum() ** checkpoints, prepend=0)
 
 
 def cross_fitted(table: Vector, rng: np.random.Generator) -> float:

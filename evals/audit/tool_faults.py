@@ -103,10 +103,10 @@ def _shows(fault: Fault, text: str, names: Iterable[str]) -> bool:
 
 def _when(fault: Fault, text: str, days: list[date]) -> bool:
     """Whether a log shows a version of the fault or, without any version, a day of it."""
-    found = re.search(rf"(?i)\b{fault.tool}\b(?: version)?[\s=:@v'\"]{{1,6}}(\d+(?:\.\d+)+)", text)
-    if found and fault.versions:
+    match = re.search(rf"(?i)\b{fault.tool}\b(?: version)?[\s=:@v'\"]{{1,6}}(\d+(?:\.\d+)+)", text)
+    if match and fault.versions:
         first, last = map(_numbers, fault.versions)
-        return first <= _numbers(found[1]) <= last
+        return first <= _numbers(match[1]) <= last
     if not days or (fault.since is None and fault.until is None):
         return False
     return min(days) <= (fault.until or max(days)) and max(days) >= (fault.since or min(days))
@@ -118,10 +118,10 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def _days(text: str, curve: pd.DataFrame | None) -> list[date]:
     """The first and the last day that a log names."""
-    found = [date(int(year), int(month), int(day)) for year, month, day in _DAY.findall(text) if _is_day(month, day)]
+    days = [date(int(year), int(month), int(day)) for year, month, day in _DAY.findall(text) if _is_day(month, day)]
     if curve is not None and "_timestamp" in curve and curve["_timestamp"].notna().any():
-        found += [datetime.fromtimestamp(at, UTC).date() for at in curve["_timestamp"].dropna().iloc[[0, -1]]]
-    return [min(found), max(found)] if found else []
+        days += [datetime.fromtimestamp(at, UTC).date() for at in curve["_timestamp"].dropna().iloc[[0, -1]]]
+    return [min(days), max(days)] if days else []
 
 
 def _is_day(month: str, day: str) -> bool:

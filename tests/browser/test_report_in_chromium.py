@@ -233,7 +233,7 @@ def test_mathematics_is_rendered_and_the_page_opens_where_runs_differ(browser: A
         ("p1", money, ("correct", "correct")), ("p2", odd, ("wrong", "correct")), ("p3", unsafe, ("correct", "wrong")),
     ) for run, v in zip(("a", "b"), verdicts, strict=True)]  # fmt: skip
     path = tmp_path / "page.html"
-    path.write_text(render(document(viewer=pack(rows, {}, of=6, differing=True))), encoding="utf-8")
+    path.write_text(render(document(viewer=pack(rows, {}, total=6, differing=True))), encoding="utf-8")
     page = browser.new_page()
     console: list[str] = []
     page.on("console", lambda message: console.append(message.text))

@@ -74,8 +74,8 @@ def test_what_is_no_verdict_is_refused_and_none_is_unscored():
         with pytest.raises(ValueError, match=r"^correct: expected true or false, 1 or 0, or None"):
             rlvr.avg_at_k(array)
     # the unscored sample is left out of the first problem's two: (1 + 1/2) / 2
-    found = rlvr.avg_at_k([[None, True], [1, 0]])
-    assert (found.value, found.unscored) == (0.75, 1)
+    metric = rlvr.avg_at_k([[None, True], [1, 0]])
+    assert (metric.value, metric.unscored) == (0.75, 1)
     assert rlvr.avg_at_k(np.array([[np.nan, 1.0], [1.0, 0.0]])).value == 0.75
     passed = rlvr.pass_at_k([[True, False, True], [False]], 2)
     assert passed.excluded == 1 and str(passed).endswith("% (1 of 2 problems without a value)")
@@ -215,9 +215,9 @@ def test_an_experiment_runs_and_comes_back_as_runs(home: Path):
     (folder,) = (home / "notebook" / "tiny").glob("tiny-mine-*")
     record = json.loads((folder / "run.json").read_text())
     assert record["settings"]["max_steps"]["value"] == 1
-    said = str(done)
-    assert "report paper=" not in said and "tables paper=" not in said  # no declaration has this paper
-    name = re.search(r"page: rlvr page '?(tiny-mine-[^\s*]+\*?)", said)
+    text = str(done)
+    assert "report paper=" not in text and "tables paper=" not in text  # no declaration has this paper
+    name = re.search(r"page: rlvr page '?(tiny-mine-[^\s*]+\*?)", text)
     assert name is not None and rlvr.show(name[1]).exit_code == 0
 
 

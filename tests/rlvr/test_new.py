@@ -227,8 +227,8 @@ def test_another_checkout_is_not_written_to(
     for place in (root, root / "reproductions", root / "tests" / "reproductions"):
         monkeypatch.chdir(place)
         assert main(["new", "ours"]) == 2
-        said = capsys.readouterr().err
-        assert f"this rlvr is of {ROOT}, and you are in {root}" in said and f"root={ROOT}" in said
+        message = capsys.readouterr().err
+        assert f"this rlvr is of {ROOT}, and you are in {root}" in message and f"root={ROOT}" in message
     assert sorted((ROOT / "reproductions").iterdir()) == before and not (root / "reproductions" / "ours").exists()
     assert main(["new", "ours", f"root={root}"]) == 0
     assert (root / "reproductions" / "ours" / "method.py").is_file()

@@ -85,9 +85,11 @@ def spread(**columns: Sequence[object] | None) -> list[dict[str, Any]]:
     Raises:
         UsageError: the lists have other lengths.
     """
-    lists = {name: of for name, of in columns.items() if of is not None}
+    lists = {name: per_row for name, per_row in columns.items() if per_row is not None}
     if len(set(map(len, lists.values()))) > 1:
-        raise UsageError(f"lists of other lengths: {', '.join(f'{name} {len(of)}' for name, of in lists.items())}")
+        raise UsageError(
+            f"lists of other lengths: {', '.join(f'{name} {len(per_row)}' for name, per_row in lists.items())}"
+        )
     return [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
 
 
@@ -129,13 +131,13 @@ def _inside(where: tuple[int | str, ...], row: Mapping[str, object], lacks: bool
     """The part of an error's place that is in the row: the rest names the branches of a union, or a field that it
     lacks."""
     value: Any = row
-    found: list[int | str] = []
+    inner_keys: list[int | str] = []
     for key in where:
         names = range(len(value)) if isinstance(value, list) else value if isinstance(value, dict) else ()
         if key in names:
             value = value[key]
-            found.append(key)
-    return (*found, where[-1]) if lacks else tuple(found)
+            inner_keys.append(key)
+    return (*inner_keys, where[-1]) if lacks else tuple(inner_keys)
 
 
 def _path(where: tuple[int | str, ...]) -> str:

@@ -54,8 +54,8 @@ def test_results_of_verl_oat_and_every_eval_ever(tmp_path: Path) -> None:
     (tmp_path / "b.json").write_text(json.dumps([result]))
     assert read(tmp_path / "b.json") == ("oat", [("q", "5", "r", False, None), ("q", "5", "s", True, None)])
     instance = {"sample_id": "a", "input": {"raw": "q", "reference": ["5"]}, "evaluation": {"is_correct": True}}
-    one, two = ({**instance, "output": {"raw": raw}} for raw in (["r"], ["r", "s"]))
-    assert read(lines(tmp_path / "c.jsonl", one)) == ("every_eval_ever", [("a", "5", "r", True, None)])
+    single, two = ({**instance, "output": {"raw": raw}} for raw in (["r"], ["r", "s"]))
+    assert read(lines(tmp_path / "c.jsonl", single)) == ("every_eval_ever", [("a", "5", "r", True, None)])
     with pytest.raises(ValueError, match="expected one response"):
         read(lines(tmp_path / "d.jsonl", two))
 
@@ -179,9 +179,9 @@ def test_a_gold_that_their_normalisation_cut() -> None:
 
 
 def test_an_answer_in_another_form_is_said_of_the_policy_in_use() -> None:
-    row, none, found = labelled("5", True), Grade(Verdict.NO_ANSWER, None), Grade(Verdict.CORRECT, "5")
-    assert cause(row, none, [found]) == "answer not in a box"
-    assert cause(row, none, [found], policy="hashes") == "answer not in the form of hashes"
+    row, none, correct = labelled("5", True), Grade(Verdict.NO_ANSWER, None), Grade(Verdict.CORRECT, "5")
+    assert cause(row, none, [correct]) == "answer not in a box"
+    assert cause(row, none, [correct], policy="hashes") == "answer not in the form of hashes"
 
 
 def test_cause_is_the_extraction_where_another_policy_agrees_with_the_label() -> None:

@@ -87,10 +87,10 @@ def test_what_rounds_to_a_printed_score(share: float, resolution: float, rounds:
 def test_open_rs_largest_of_21_checkpoints() -> None:
     """The largest of 21 evaluations of one model with 30 % on 30 problems: 46.3 was computed elsewhere."""
     curve = pd.DataFrame({"checkpoint": range(21), "value": [0.3] * 20 + [0.3]})
-    found = selection(Evidence.of_scores(curve, 30), 14 / 30 - 1e-6, np.random.default_rng(0))
-    assert found.expected == pytest.approx(0.463, abs=0.001)
-    assert found.chance == pytest.approx(0.58, abs=0.005)
-    assert found.cross_fitted is None
+    result = selection(Evidence.of_scores(curve, 30), 14 / 30 - 1e-6, np.random.default_rng(0))
+    assert result.expected == pytest.approx(0.463, abs=0.001)
+    assert result.chance == pytest.approx(0.58, abs=0.005)
+    assert result.cross_fitted is None
 
 
 def test_our_verdicts_stand_beside_those_of_their_checkpoint() -> None:
@@ -162,8 +162,8 @@ def test_truncation_behind_a_mean_over_seeds_is_of_all_seeds() -> None:
         for p in range(10)
     ]
     for order in (rows, rows[::-1]):
-        found = audit(Printed("60.0"), Evidence.of_samples(pd.DataFrame(order)))
-        (text,) = (cause.text for cause in found.causes if cause.name == "truncation")
+        result = audit(Printed("60.0"), Evidence.of_samples(pd.DataFrame(order)))
+        (text,) = (cause.text for cause in result.causes if cause.name == "truncation")
         assert text == "20.0% of the samples are truncated or unscored"
 
 
@@ -172,7 +172,7 @@ def test_the_larger_of_two_is_another_checkpoint_and_the_largest_of_three_a_choi
     checkpoints: int, cause: str
 ) -> None:
     curve = pd.DataFrame({"checkpoint": range(checkpoints), "value": [0.31, 0.2, 0.2][:checkpoints]})
-    assert cause in {found.name for found in audit(Printed("31.0"), Evidence.of_scores(curve, 1000)).causes}
+    assert cause in {cause_found.name for cause_found in audit(Printed("31.0"), Evidence.of_scores(curve, 1000)).causes}
 
 
 @pytest.mark.parametrize(

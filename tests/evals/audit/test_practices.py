@@ -30,9 +30,9 @@ def test_a_planted_cause_is_named_and_a_clean_log_left_alone(name: str, repetiti
 
     A small plant is sometimes near enough to chance that the answer is *cannot tell*. Another verdict would be wrong.
     """
-    found = repeat({**CAUSES, **CLEAN}[name], repetitions)
-    assert found.named + found.verdicts[CANNOT_TELL] >= repetitions - repetitions // 20, found.missed
-    assert found.named >= 0.75 * repetitions, found.missed
+    counts = repeat({**CAUSES, **CLEAN}[name], repetitions)
+    assert counts.named + counts.verdicts[CANNOT_TELL] >= repetitions - repetitions // 20, counts.missed
+    assert counts.named >= 0.75 * repetitions, counts.missed
 
 
 def test_a_share_and_other_spellings_of_a_number() -> None:
@@ -218,10 +218,14 @@ def test_a_gain_of_the_same_problems_is_that_of_compare() -> None:
     sides = [
         Evidence.of_samples(
             pd.DataFrame(
-                {"problem_id": np.tile(range(30), len(of)), "seed": np.repeat(range(len(of)), 30), "label": of.ravel()}
+                {
+                    "problem_id": np.tile(range(30), len(labels)),
+                    "seed": np.repeat(range(len(labels)), 30),
+                    "label": labels.ravel(),
+                }
             )
         )
-        for of in (trained, before)
+        for labels in (trained, before)
     ]
     gain = audit(Printed("70.0"), sides[0], base=sides[1]).gain
     assert gain is not None and gain.over == "over the 30 problems of both and the seeds"
@@ -233,8 +237,8 @@ def test_the_gain_of_two_curves_has_an_interval() -> None:
     The difference is 0.2."""
     result = audit(Printed("80.0"), curve_of(56 / 70, problems=70), base=curve_of(48 / 80, problems=80))
     assert result.gain is not None and result.gain.interval is not None
-    found = (result.gain.value, result.gain.interval.low, result.gain.interval.high)
-    assert found == pytest.approx((0.2, 0.0524, 0.3339), abs=1e-4)
+    gain = (result.gain.value, result.gain.interval.low, result.gain.interval.high)
+    assert gain == pytest.approx((0.2, 0.0524, 0.3339), abs=1e-4)
     assert "gain over the base model: +20.0 points [5.2, 33.4]" in str(result)
     without = audit(Printed("80.0"), curve_of(0.8), base=curve_of(0.6))
     assert without.gain is not None and without.gain.interval is None and "needs problems=N" in str(without)
@@ -264,7 +268,7 @@ def test_known_benchmarks_have_their_number_of_problems() -> None:
     assert known_size(["samples_math_500_2025.jsonl"]) == 500
     assert known_size(["aime_2024/run1.jsonl"]) == 30
     assert known_size(["mbpp_plus.jsonl"]) == 378
-    assert known_size(["aime24.jsonl", "gsm8k.jsonl"]) is None  # of several there is no one number
+    assert known_size(["aime24.jsonl", "gsm8k.jsonl"]) is None  # two names give no one number
     assert known_size(["verdicts.csv"]) is None
 
 
@@ -273,5 +277,5 @@ def test_choice_among_seeds_keeps_the_seeds_apart() -> None:
     both of seed a's fail: 3/4. Were all four one model of 1/4, it would be 1 - (3/4)^4 = 0.68."""
     rows = [("a", 0, 1.0), ("a", 1, 0.0), ("b", 0, 0.0), ("b", 1, 0.0)]
     table = pd.DataFrame(rows, columns=["seed", "checkpoint", "label"]).assign(problem_id="x")
-    found = selection(Evidence.of_samples(table), 1.0, np.random.default_rng(0))
-    assert found.chance == pytest.approx(3 / 4)
+    result = selection(Evidence.of_samples(table), 1.0, np.random.default_rng(0))
+    assert result.chance == pytest.approx(3 / 4)

@@ -71,6 +71,6 @@ def document(**changes: object) -> Document:
         doubts=("A doubt.",),
         environment=Grid("Environment", ("", "all runs"), (("python", "3.11"),)),
         notes=("Something was skipped.",),
-        viewer=pack(responses(), {"base": 1.0, "grpo": 1.0}, of=20),
+        viewer=pack(responses(), {"base": 1.0, "grpo": 1.0}, total=20),
     )
     return replace(made, **changes)  # type: ignore[arg-type]
