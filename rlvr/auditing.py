@@ -149,7 +149,7 @@ def audit(
 
 
 def _different(groups: Sequence[Sequence[Path]], benchmark: str | None) -> list[str]:
-    """What decides a measurement and differs between the first run of each group."""
+    """The settings that decide a measurement and differ between the first run of each group."""
     from evals.stats.measured_run import decisive_differences
     from harness.record.find import runs
 
@@ -167,7 +167,7 @@ def _evidence(
     progress: Told,
     reads: list[Read],
 ) -> Evidence:
-    """What files say; what was read of each of them is added to `reads`."""
+    """The evidence of files. Adds to `reads` what was read of each of them."""
     from dataclasses import replace
 
     import pandas as pd
@@ -252,7 +252,7 @@ def _refuse_apart(paths: Sequence[Path], tables: Sequence[pd.DataFrame]) -> None
 
 
 def _table(path: Path, reading: Reading) -> tuple[pd.DataFrame, Read | None]:
-    """The verdicts of a file, and what was read of one with responses; None for a table of verdicts alone."""
+    """The verdicts of a file, and what was read of one with responses, or None for a table of verdicts alone."""
     from evals.answer_files.containers import contents
     from evals.answer_files.read import extracted, read_of
     from evals.answer_files.reading import read_answers
@@ -298,7 +298,7 @@ def _reads(path: Path, columns: Mapping[str, str], threshold: float | None) -> b
 
 
 def _names(paths: Sequence[Path]) -> list[str]:
-    """What the files are called: their names, with as many folders as it takes to tell them apart."""
+    """The names of the files, with as many folders as it takes to tell them apart."""
     for parts in range(1, max((len(path.parts) for path in paths), default=0) + 1):
         names = ["/".join(path.parts[-parts:]) for path in paths]
         if len(set(names)) == len(names):
@@ -307,7 +307,7 @@ def _names(paths: Sequence[Path]) -> list[str]:
 
 
 def _of_runs(names: Sequence[Path], benchmark: str | None) -> Evidence:
-    """The checkpoints of runs of this project, by our verdicts; the last is the final model."""
+    """The checkpoints of runs of this project, by our verdicts. The last is the final model."""
     import pandas as pd
 
     from evals.audit import Evidence

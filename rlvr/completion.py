@@ -36,7 +36,7 @@ def complete_line() -> None:
 
 
 def candidates(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
-    """Words that the one which begins with `prefix` may become; argcomplete keeps those that do. Where names are
+    """Words that the one which begins with `prefix` may become. Argcomplete keeps those that do. Where names are
     expected and none begins so, the word itself: of none bash makes names of files."""
     from harness.record.find import beginning
 
@@ -66,7 +66,7 @@ def candidates(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[s
 
 
 def _names(key: str, words: Iterable[str]) -> list[str] | None:
-    """The names that an option takes, given the other words of the line; None for other options."""
+    """The names that an option takes, given the other words of the line, or None for other options."""
     from harness.spec import catalogue
 
     options_typed = dict(word.split("=", 1) for word in words if "=" in word)

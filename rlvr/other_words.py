@@ -151,7 +151,7 @@ RUNNERS = ("hf", "hf-auto", "vllm", "sglang", "accelerate", "openai", "local-com
 
 
 def renamed(name: str, option: str, runner: str = "") -> str | None:
-    """What to write for an option that a command had before, or that other tools have; None: it is not known so.
+    """The option to write for one that a command had before, or that other tools have, or None: it is not known so.
 
     Args:
         runner: what follows `--model`.

@@ -75,7 +75,7 @@ class Golds:
 
 
 def _as_gold(row: Mapping[str, object], columns: Mapping[str, str]) -> dict[str, object]:
-    """A row of golds, its columns by our names; a task of HumanEval, HumanEval+ or MBPP+ as published has its test for
+    """A row of golds, its columns by our names. A task of HumanEval, HumanEval+ or MBPP+ as published has its test for
     one."""
     named = dict(row)
     for ours in {"problem_id", "problem", "answer"} & {*columns}:

@@ -21,7 +21,7 @@ READ = {
 
 
 def note(responses: Sequence[str], correct: int, policy: str) -> str | None:
-    """One sentence where no response is correct and most hold an answer of another form; else None.
+    """One sentence where no response is correct and most hold an answer of another form, else None.
 
     Args:
         correct: how many responses are.

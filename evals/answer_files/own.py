@@ -64,8 +64,8 @@ def decided_by(path: Path, rows_format: str, rows: Sequence[Sample]) -> tuple[st
 
 
 def graded_by(policy: str, reasoning: str, conventions: Conventions = DEFAULT) -> str:
-    """What decides verdicts beside the responses, in words that are equal where it is: the extraction policy, and what
-    is not the default."""
+    """The settings that decide verdicts beside the responses, in words that are equal where they are: the extraction
+    policy, and what is not the default."""
     usual = asdict(DEFAULT)
     changed = [f"{key}={str(value).lower()}" for key, value in asdict(conventions).items() if value != usual[key]]
     return ", ".join([f"policy {policy}", *([] if reasoning == "after" else [f"reasoning {reasoning}"]), *changed])

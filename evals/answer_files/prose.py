@@ -22,7 +22,8 @@ SENTENCE = 4  # words that make a gold with a number a sentence
 
 
 def value_in(gold: str) -> str | None:
-    """The value in a gold with a label or a remark, with its unit if the grader knows it; None for any other gold."""
+    """The value in a gold with a label or a remark, with its unit if the grader knows it, or None for any other
+    gold."""
     from evals.grading.quantity import UNITS
 
     last = gold.rstrip().rpartition("\n")[2]  # a solution ends with it: `A: 18`
@@ -42,7 +43,8 @@ def read_prose(sample: Sample) -> Sample:
 
 
 def note(samples: Sequence[Sample]) -> str:
-    """What was read of golds in prose, and which were not, by their rows; empty where there are none."""
+    """The note on golds in prose: which were read, and which were not, by their rows. It is empty where there are
+    none."""
     rows = list(enumerate(samples, 1))
     read = [f"row {n}: {short(s.gold)} as {s.read_gold!r}" for n, s in rows if s.read_gold is not None]
     whole = [f"row {n}: {short(s.gold)}" for n, s in rows if s.read_gold is None and _is_sentence(s.gold)]

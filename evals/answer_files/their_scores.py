@@ -32,7 +32,7 @@ class TheirScore:
 
 
 def recomputed(samples: Sequence[Sample], threshold: float | None) -> dict[str, TheirScore]:
-    """The score of each of the authors' verdicts; none for a name with values that are no verdicts."""
+    """The score of each of the authors' verdicts. None for a name with values that are no verdicts."""
     scores = {}
     for name in sorted({name for sample in samples for name in sample.labels}):
         by_problem: dict[tuple[str, str], list[bool | None]] = {}

@@ -9,7 +9,7 @@ number is not simply the score of the recipe, and has one rule:
   base model's score, or finished responses alone. And a reward while training, which is the metric of no benchmark.
 - another checkpoint: they are the score of a checkpoint that is neither the last nor the largest.
 - selection: they are the largest score of at least three checkpoints, and not the last one's, or of three recipes.
-- seeds: they are the score of one of several seeds and not the mean; or, for a gain, the 95 % interval of the
+- seeds: they are the score of one of several seeds and not the mean, or, for a gain, the 95 % interval of the
   difference over seeds holds zero.
 - grader: samples whose answer our grader judges otherwise, in a box or not, move the score by a point or more, and the
   95 % interval over problems of that move excludes zero.
@@ -18,11 +18,11 @@ number is not simply the score of the recipe, and has one rule:
 - gain by grading: the gain over the base model excludes zero by the authors' verdicts, holds zero by ours, and the two
   gains differ (the interval of their difference excludes zero).
 - truncation: more than 5 % of the samples are truncated or unscored, or 20 % have no answer and no finish reason.
-- another denominator, too: problems are missing, have unequal numbers of samples, or are there twice; or models are
+- another denominator, too: problems are missing, have unequal numbers of samples, or are there twice, or models are
   pooled.
 
 The verdict follows from the causes, in this order: *not found among N readings*, *made by the grader* (grader, format,
-gain by grading), *cannot tell* (no score of the benchmark, such as a reward while training; or so many compositions are
+gain by grading), *cannot tell* (no score of the benchmark, such as a reward while training, or so many compositions are
 as simple that a foreign number would be one of them with a probability above 0.05), *within selection* (and chance >=
 0.05 among the checkpoints of one plateau), *within seeds*, *stands with another number* (any other cause), *stands*.
 """
@@ -63,7 +63,7 @@ def audit(
     """Take one printed score apart.
 
     Args:
-        evidence: what the files say about the printed model; None if they say nothing about the benchmark.
+        evidence: what the files say about the printed model, or None if they say nothing about the benchmark.
         base: what they say about the model that it is compared with, on the same problems.
         declared: setting -> value of a declaration of the same recipe.
         seed: of the halves of the problems that a checkpoint is chosen and measured on.
@@ -147,7 +147,7 @@ def _of_digits(match: Match, evidence: Evidence, chosen: Selection | None) -> li
 
 
 def _selected(match: Match, evidence: Evidence, chosen: Selection | None, text: str) -> tuple[str, float | None]:
-    """What is said of a largest score, and how much of it is the choice."""
+    """The sentence about a largest score, and how much of it is the choice."""
     if chosen is None:
         return f"{text}; without problems=N the choice is not judged", None
     sentence = f"{text}; {chosen}" if evidence.names else f"{chosen}"
@@ -158,7 +158,7 @@ def _selected(match: Match, evidence: Evidence, chosen: Selection | None, text: 
 
 
 def _words(composition: Composition | None, evidence: Evidence, k: int) -> str:
-    """What a composition is, for a sentence; "" for the file's own score."""
+    """The words for a composition in a sentence, or "" for the file's own score."""
     if composition is None:
         return ""
     if not composition.choices and evidence.recipes:
@@ -203,7 +203,7 @@ def _other_readings(match: Match, evidence: Evidence) -> str:
 
 
 def _of_rows(evidence: Evidence, row: pd.Series, printed: Printed) -> list[Cause]:
-    """What is wrong with the rows behind a score, and with their verdicts."""
+    """The faults of the rows behind a score, and of their verdicts."""
     causes = [Cause("another denominator", text) for text in missing(evidence, printed.unit)]
     if evidence.samples is None:
         return causes

@@ -39,7 +39,7 @@ class Choice:
 
     Attributes:
         what: it is, for the code that computes it. argument: such as a column, or k. value: of that column.
-        bits: its cost. words: for a sentence; "" for the ordinary one. cause: that it is if it was printed, or None.
+        bits: its cost. words: for a sentence, or "" for the ordinary one. cause: that it is if it was printed, or None.
     """
 
     dimension: Dimension
@@ -64,12 +64,12 @@ class Composition:
 
     @property
     def words(self) -> str:
-        """What it is, for a sentence; "" for the ordinary number."""
+        """The words in a sentence, or "" for the ordinary number."""
         return ", ".join(choice.words for choice in self.choices if choice.words)
 
     @property
     def cause(self) -> Name | None:
-        """The weightiest of its choices' causes; None if nothing is to be said of it."""
+        """The weightiest of its choices' causes, or None if nothing is to be said of it."""
         causes = {choice.cause for choice in self.choices if choice.words}
         return next((name for name in WEIGHTIEST if name in causes), None)
 

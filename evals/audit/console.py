@@ -65,7 +65,7 @@ def has_objects(text: str) -> bool:
 
 
 def counted(text: str) -> list[dict[str, float]]:
-    """The steps that lines count, each with the names and values behind it or in the lines below it; [] where no two
+    """The steps that lines count, each with the names and values behind it or in the lines below it, or [] where no two
     steps share a name."""
     rows: list[dict[str, float]] = []
     for line in text.splitlines():
@@ -164,7 +164,7 @@ _MLFLOW = re.compile(rf"(?m)^\d{{10,13}} ({NUMBER}|nan) (\d+)$", re.IGNORECASE)
 
 
 def of_mlflow(text: str) -> list[dict[str, float]]:
-    """A metric's file in a store of MLflow: time, value and step in each line; [] of any other text."""
+    """A metric's file in a store of MLflow: time, value and step in each line. [] of any other text."""
     points = _MLFLOW.findall(text)
     lines = len(text.split("\n")) - text.endswith("\n")
     return [{"step": int(step), "value": float(value)} for value, step in points] if lines == len(points) else []

@@ -1,4 +1,4 @@
-"""What a score is a share of: problems that are missing, unequal or repeated, and responses that do not count."""
+"""The denominator of a score: problems that are missing, unequal or repeated, and responses that do not count."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from evals.audit.evidence import Evidence
 
 TRUNCATED = 0.05
-SILENT = 0.2  # a base model often answers nothing; above this share a limit that the file does not state is likelier
+SILENT = 0.2  # a base model often answers nothing. Above this share a limit that the file does not state is likelier
 RUN = 10  # responses in a row, to golds that are not all one, that stand in the file again: a copied block
 OTHER_IDS = 1.5  # times as many problems in all as in one part: the parts have ids of their own
 FEW = 20  # problems: fewer that are each solved always or never say little
@@ -57,7 +57,7 @@ def missing(evidence: Evidence, unit: float) -> Iterator[str]:
 def repeated(samples: pd.DataFrame) -> Iterator[str]:
     """Rows of one checkpoint that were written twice, or problems under two ids.
 
-    Copies are long responses that are there again, to the same gold (`exchange`); and a row of short ones that is there
+    Copies are long responses that are there again, to the same gold (`exchange`), and a row of short ones that is there
     again in the same order under other ids. Problems of one text under two ids. Without responses: all verdicts in the
     same order under other ids. And problems with several verdicts each, of which none has two different ones.
     """
@@ -96,7 +96,7 @@ def pooled_models(samples: pd.DataFrame) -> Iterator[str]:
 
 
 def copies(samples: pd.DataFrame) -> NDArray[np.bool_]:
-    """Of each row, whether its response to its gold is there before it, as `repeated` says."""
+    """For each row, whether its response to its gold is there before it, as `repeated` says."""
     if "exchange" not in samples:
         return np.zeros(len(samples), dtype=bool)
     long = (samples["long"] & samples["exchange"].duplicated()).to_numpy(dtype=bool)
@@ -120,7 +120,7 @@ def _runs(exchanges: Sequence[str], ids: Sequence[str]) -> NDArray[np.bool_]:
 
 
 def _blocks(labels: Sequence[float], rate: float) -> int:
-    """How many times the same sequence of verdicts stands one after another, if that is no accident; else 1."""
+    """How many times the same sequence of verdicts stands one after another, if that is no accident, else 1."""
     for times in range(2, len(labels) // FEW + 1):
         size, rest = divmod(len(labels), times)
         blocks = {tuple(labels[at : at + size]) for at in range(0, len(labels), size)}
@@ -130,7 +130,7 @@ def _blocks(labels: Sequence[float], rate: float) -> int:
 
 
 def not_counted(samples: pd.DataFrame) -> Iterable[str]:
-    """Samples that were truncated or have no verdict; and those without an answer, where nothing says why they ended:
+    """Samples that were truncated or have no verdict, and those without an answer, where nothing says why they ended:
     a limit that the file does not state is then likelier than a model that stopped."""
     lost = samples["label"].isna()
     if "truncated" in samples:
@@ -141,8 +141,8 @@ def not_counted(samples: pd.DataFrame) -> Iterable[str]:
 
 
 def known_size(names: Iterable[str]) -> int | None:
-    """The number of problems of the benchmark that is named in one of these texts, such as a file's name; None if none
-    is, or if they name several."""
+    """The number of problems of the benchmark that is named in one of these texts, such as a file's name, or None if
+    none is, or if they name several."""
     from evals.data import benchmarks
 
     def plain(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What our verdicts on the same responses say of a score, and of a gain."""
+"""The effect of our verdicts on the same responses: on a score, and on a gain."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evals.stats.intervals import Interval, over_problems
 
 MATERIAL = 0.01  # a point: smaller moves of a score are not named
 FLIPPED = 0.05  # this share of the samples has another verdict by us, in both directions: do not rely on the labels
-UNREAD = 0.5  # this share of the responses that the labels call correct has no answer that we find: we cannot judge them
+UNREAD = 0.5  # this share of the responses labelled correct has no answer for us: we cannot judge them
 FEWEST_CORRECT = 10  # labels, to say so
 ONE_WAY = 0.02  # the least share of the samples in each direction
 
@@ -24,7 +24,7 @@ def _moved(samples: pd.DataFrame, moved: pd.Series, problems: pd.Series) -> tupl
 
 
 def by_our_verdicts(samples: pd.DataFrame) -> list[Cause]:
-    """What our verdicts move, apart for answers that only stand outside a box."""
+    """The causes from our verdicts, apart for answers that only stand outside a box."""
     if not {"ours", "strict"} <= set(samples):
         return []
     scored = samples.dropna(subset=["label", "ours", "strict"])

@@ -13,11 +13,11 @@ from evals.audit.printed import Printed
 
 MIN_CHECKPOINTS = 3
 MOST_PARTS = 20  # values of a column that cuts a benchmark into parts
-MOST_KS = 64  # samples of a problem up to which every k of pass@k is tried; powers of two beyond
+MOST_KS = 64  # samples of a problem up to which every k of pass@k is tried. Powers of two beyond
 LATER = {3: 2.0, 2: 3.0, 5: 2.5, 10: 2.5}  # the last checkpoints that people average over -> bits
 MOST_LATER = 20
 LONG_CURVE = 6  # checkpoints that people smooth
-SMOOTHING = (0.6, 0.9, 0.99, 0.95, 0.8, 0.5)  # what people set in trackers; the first is TensorBoard's default
+SMOOTHING = (0.6, 0.9, 0.99, 0.95, 0.8, 0.5)  # what people set in trackers. The first is TensorBoard's default
 COMMON = {"model": 0, "benchmark": 1}  # columns whose parts are named first -> bits of a choice among them
 
 
@@ -94,7 +94,7 @@ def _of_metrics(evidence: Evidence, printed: Printed) -> Iterator[Choice]:
 
 
 def _of_several_samples(samples: pd.DataFrame, n: int, k: int) -> Iterator[Choice]:
-    """Of at least n > 1 samples of each problem."""
+    """The choices among at least n > 1 samples of each problem."""
     yield Choice("taken", "first", 1, bits=2, words="the first sample of each problem")
     firsts = [2**i for i in range(1, n.bit_length()) if 2**i < n]
     for first in firsts:
@@ -161,7 +161,7 @@ def _of_ends(evidence: Evidence) -> Iterator[Choice]:
 
 
 def _of_recipes(evidence: Evidence) -> Iterator[Choice]:
-    """Each recipe; the ordinary one is the largest, which is a choice if there are several (`selection`)."""
+    """Each recipe. The ordinary one is the largest, which is a choice if there are several (`selection`)."""
     rows = evidence.scores
     for position, (label, row) in enumerate(rows.iterrows()):
         if label not in evidence.last.index:
@@ -206,7 +206,7 @@ def _of_checkpoints(evidence: Evidence, fewest: int) -> Iterator[Choice]:
 
 
 def _against(base: Evidence | None) -> Iterator[Choice]:
-    """What becomes of the number in the end."""
+    """The number's last step: against another one."""
     if base is not None:
         yield Choice("against", "gain", bits=2, words="the gain over the base model")
         words = "the gain in shares of the base model's score"
@@ -218,7 +218,7 @@ def _against(base: Evidence | None) -> Iterator[Choice]:
 
 
 def _chosen(choice: bool) -> Name:
-    """Of a largest score: whether it is the choice of one among several."""
+    """Whether a largest score is the choice of one among several."""
     return "selection" if choice else "another checkpoint"
 
 

@@ -36,8 +36,9 @@ class Gain:
 
 
 def of_score(evidence: Evidence, scores: pd.Series, k: int = 1) -> Interval | None:
-    """Of the last checkpoint: of samples over their problems, and over the seeds too if there are enough, as a page of
-    these runs has it; of curves over seeds if there are enough, else over problems if their number is known.
+    """The interval of the last checkpoint. With samples it is over their problems, and over the seeds too if there are
+    enough, as a page of these runs has it. With curves it is over seeds if there are enough, else over problems if
+    their number is known.
 
     Args:
         scores: of the last checkpoints. k: they are pass@k, where there are samples.
@@ -60,9 +61,9 @@ def _by_seed(evidence: Evidence, k: int) -> pd.DataFrame:
 
 
 def of_gain(evidence: Evidence, base: Evidence, k: int = 1) -> Gain:
-    """Problem by problem where both have verdicts, as `rlvr compare` has it, also over three seeds or more; over
-    both sides' seeds (Welch's t) where both have several scores; else the two scores' own intervals, combined as
-    squares (Newcombe, Stat. Med. 17, 1998, method 10). Of samples it is the gain in pass@`k`."""
+    """Problem by problem where both have verdicts, as `rlvr compare` has it, also over three seeds or more. Over
+    both sides' seeds (Welch's t) where both have several scores, else the two scores' own intervals, combined as
+    squares (Newcombe, Stat. Med. 17, 1998, method 10). With samples it is the gain in pass@`k`."""
     both = [side.scores_at(k).loc[side.last.index, "value"] for side in (evidence, base)]
     trained, before = (rates.to_numpy(dtype=float) for rates in both)
     value = float(trained.mean() - before.mean())

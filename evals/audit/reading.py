@@ -47,7 +47,7 @@ LONGEST_HEADER = 1 << 20  # characters of the first two rows of a table
 SHOWN = 20  # metrics that an error lists
 LONG = 100  # characters of a response: two that are alike are copies
 _ANSWERED = re.compile(r"\\(?:boxed|fbox)|</answer>|####|answer\b[^\n]{0,20}?(?:\bis\b|:|=)", re.IGNORECASE)
-CONVENTION = 0.8  # if this share of the correct responses states the answer in such a form, a response without it has none
+CONVENTION = 0.8  # this share of the correct responses states it so: a response without it has no answer
 SIZE = "n_problems"  # the column of a curve that says how many problems are behind its scores
 _PLANNED = "total_steps"  # a step where it grows, else how many are planned
 _VERL = re.compile(r"\bstep:(\d+) - (.+)")

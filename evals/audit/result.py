@@ -1,4 +1,4 @@
-"""What an audit says: the causes, the verdict and the numbers beside it, and the text of them."""
+"""The result of an audit: the causes, the verdict and the numbers beside it, and the text of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AuditVerdict = Literal[
 
 @dataclass(frozen=True)
 class Cause:
-    """A reason, in one sentence, and by how many points it moves the number (percent; None if that has no sign)."""
+    """A reason, in one sentence, and by how many points it moves the number (percent, None if that has no sign)."""
 
     name: Name
     text: str
@@ -31,26 +31,28 @@ class Cause:
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """What is left of a printed number.
+    """The audit of a printed number.
 
     Attributes:
         file: the score that the file gives: of the last checkpoint, mean over seeds, or of the printed recipe. None
             without scores. of: what it is of, for a sentence.
-        ours: the samples of the checkpoint that has the printed digits, else of the last, by our verdicts; None without
-            responses. ours_of: that checkpoint and its score in the file, for a sentence; "" where that is `file`.
+        ours: the samples of the checkpoint that has the printed digits, else of the last, by our verdicts, or None
+            without responses. ours_of: that checkpoint and its score in the file, for a sentence, or "" where that is
+            `file`.
             gold_cut: of these, the samples that keep their label, since the file may have cut their gold.
             ours_unscored: those that our grader could not judge, which are left out.
         ours_differ: of the judged samples with a label: how many there are, how many only the authors call correct, and
             how many only we do.
         unlabelled: of the last checkpoints' samples without a verdict of the authors, how many there are, how many
-            samples in all, and the score with all of them incorrect and with all correct; None where every one has one.
-        seeds_sd: the standard deviation of the last checkpoints over seeds, as a share; None of one seed.
+            samples in all, and the score with all of them incorrect and with all correct, or None where every one has
+            one.
+        seeds_sd: the standard deviation of the last checkpoints over seeds, as a share. None of one seed.
         differing: settings that differ from a declaration's: name -> (the file's, declared).
-        reading: what the printed digits are instead of the last checkpoint's score; "" if they are that, or nothing.
+        reading: what the printed digits are instead of the last checkpoint's score, or "" if they are that, or nothing.
         tried: how many distinct numbers the search had. chance: of a number of no relation to the files to be among
-            those as simple as the one that was found; 1 where none was.
+            those as simple as the one that was found. 1 where none was.
         faults: known faults of the tools that wrote these files, which concern them.
-        gain: over the base model, where there is one; gain_of: " of X" where the printed number is not that of X.
+        gain: over the base model, where there is one. gain_of: " of X" where the printed number is not that of X.
     """
 
     printed: Printed
@@ -86,7 +88,7 @@ class Audit:
 
     @property
     def in_words(self) -> str:
-        """The verdict; instead of "another number", that it stands with a reservation where it is the file's own."""
+        """The verdict. Instead of "another number", that it stands with a reservation where it is the file's own."""
         is_own_score = self.file is not None and self.printed.rounds_from(self.file)
         return (
             "stands, with a reservation"

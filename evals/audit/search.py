@@ -37,7 +37,7 @@ NEAREST = 3  # numbers that are named where none has the digits
 
 @dataclass(frozen=True, eq=False)
 class Match:
-    """What a search found.
+    """The result of a search.
 
     Attributes:
         printed: the number, as it is meant (in percent or as a share).
@@ -64,7 +64,7 @@ class Match:
 
     @property
     def bits(self) -> float:
-        """The cost of the simplest one; 0 without any."""
+        """The cost of the simplest one, 0 without any."""
         return self.matches[0].bits if self.matches else 0.0
 
     @property
@@ -140,7 +140,7 @@ def _numbers(
 
 
 def _of_base(scores: Scores | None, start: Composition) -> float:
-    """The base model's number of the same table, at its last checkpoint; NaN without one."""
+    """The base model's number of the same table, at its last checkpoint, or NaN without one."""
     if scores is None:
         return np.nan
     try:
@@ -154,7 +154,7 @@ def one_number(table: Vector, checkpoint: Choice, seeds: Choice, evidence: Evide
     """The number that a table of scores gives.
 
     Args:
-        table: [G, S, C]; groups have the same weight. evidence: whose overwritten points and recipes may be chosen.
+        table: [G, S, C]. Groups have the same weight. evidence: whose overwritten points and recipes may be chosen.
     """
     if checkpoint.what == "overwritten" and evidence is not None and evidence.overwritten is not None:
         return float(evidence.overwritten["value"].iloc[int(checkpoint.argument)])

@@ -22,9 +22,9 @@ class Selection:
     Attributes:
         checkpoints: how many. plateau: how many of them, around each seed's largest, may be one model (`plateau_of`).
         mean: of the plateau's scores. last: of the last checkpoints (of recipes, of the best). maximum: of all.
-        expected: the mean of the largest score if all of a seed's plateau were one model; low, high: its central 95 %.
+        expected: the mean of the largest score if all of a seed's plateau were one model. Low, high: its central 95 %.
         chance: of a largest score of at least the printed one, if all of a seed's plateau were one model.
-        cross_fitted: the score of the checkpoint that is best on one half of the problems, on the other half; the mean
+        cross_fitted: the score of the checkpoint that is best on one half of the problems, on the other half. The mean
             over `SPLITS` random halves. None without verdicts.
     """
 
@@ -111,12 +111,12 @@ def plateau_of(values: Vector, rates: Vector, samples: int, *, verdicts: bool) -
     than two may.
 
     The window grows to the side that fits better, as long as a chi-square test of equal scores has p >= ALIKE. A
-    score's variance is that of its problems at their mean rates in the window; a rate of n samples has n/(n-1) times
+    score's variance is that of its problems at their mean rates in the window. A rate of n samples has n/(n-1) times
     the variance that it shows.
 
     Args:
         values: [K], the scores in the order of training. rates: [K, P], of each problem. samples: of each problem.
-        verdicts: the rates are of each problem's own samples; else they are the scores, as if of every problem.
+        verdicts: the rates are of each problem's own samples, else they are the scores, as if of every problem.
     """
     from scipy.stats import chi2
 
@@ -157,7 +157,7 @@ def cross_fitted(table: Vector, rng: np.random.Generator) -> float:
     """The mean score on one half of the problems of the checkpoint that is best on the other half.
 
     Args:
-        table: [checkpoints, problems], P >= 2; the mean over samples of each.
+        table: [checkpoints, problems], P >= 2. The mean over samples of each.
     """
     problems = table.shape[1]
     scores = []

@@ -21,7 +21,8 @@ class Scores(Protocol):
     """Files that have a table of scores for each composition."""
 
     def table(self, composition: Composition) -> Vector:
-        """[G, S, C]: of each group (one, where the average has none), seed and checkpoint; NaN where there is none."""
+        """[G, S, C]: of each group (one, where the average has none), seed and checkpoint, or NaN where there is
+        none."""
 
 
 def scores_of(evidence: Evidence, k: int) -> Scores:
@@ -30,7 +31,7 @@ def scores_of(evidence: Evidence, k: int) -> Scores:
 
 
 class OfCurves:
-    """Of scores without verdicts: a metric's, or those of a family of metrics as groups."""
+    """The table of scores without verdicts: a metric's, or those of a family of metrics as groups."""
 
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
@@ -54,7 +55,7 @@ class OfCurves:
 
 
 class OfSamples:
-    """Of verdicts on samples."""
+    """The table of verdicts on samples."""
 
     def __init__(self, evidence: Evidence, k: int) -> None:
         assert evidence.samples is not None
@@ -124,7 +125,7 @@ class OfSamples:
         return [np.asarray(group.index) for _, group in of_problem.groupby(of_problem.astype(str))]
 
     def _metric(self, metric: Choice, n: Codes, c: Vector, key: Codes, label: Vector, mask: Mask) -> Vector:
-        """Of each problem at each checkpoint: [cells]; NaN where it has too few samples."""
+        """The metric of each problem at each checkpoint: [cells], or NaN where it has too few samples."""
         k = int(metric.argument or self.k)
         if metric.what == "avg" or (not metric.what and k == 1):
             return _ratio(c, n)
@@ -174,13 +175,13 @@ def _ratio(above: Vector, below: NDArray[np.number]) -> Vector:
 
 
 def _mean(values: Vector) -> Vector:
-    """Of each row's numbers; NaN where it has none."""
+    """The mean of each row's numbers, or NaN where it has none."""
     known = ~np.isnan(values)
     return _ratio(np.where(known, values, 0).sum(axis=1), known.sum(axis=1))
 
 
 def _none_in(count: Vector, n: Codes, k: int) -> Vector:
-    """C(of, k) / C(n, k): the share of k-subsets that hold only those; NaN where n < k."""
+    """C(of, k) / C(n, k): the share of k-subsets that hold only those, or NaN where n < k."""
     share: Vector = np.ones(len(n))
     for i in range(k):
         share *= np.divide(np.maximum(count - i, 0), n - i, out=np.full(len(n), np.nan), where=n > i)
@@ -188,7 +189,7 @@ def _none_in(count: Vector, n: Codes, k: int) -> Vector:
 
 
 def _averaged(groups: Vector, average: Choice) -> Vector:
-    """The groups themselves, where each has the same weight; their geometric mean, as one."""
+    """The groups themselves, where each has the same weight. Their geometric mean, as one."""
     if average.what == "geometric":
         groups = np.prod(groups, axis=0, keepdims=True) ** (1 / len(groups))
     return groups

@@ -19,7 +19,8 @@ class Fault:
     """One fault of one tool.
 
     Attributes:
-        tool: as logs name it. metrics: a pattern of the names of the wrong ones; "" where the training itself is wrong.
+        tool: as logs name it. metrics: a pattern of the names of the wrong ones, or "" where the training itself is
+            wrong.
         versions: the first and the last that have it. since, until: the days on which its main branch had it.
         needs: a pattern that a log must hold. unless: a pattern of a setting without which the fault does not show.
         text: what is wrong, and when. source: where that is documented.
@@ -81,10 +82,10 @@ _VERL_LINE = re.compile(r"\bstep:\d+ - ")
 
 
 def known_faults(text: str, curve: pd.DataFrame | None = None) -> tuple[str, ...]:
-    """What is known of the tool, version or date that a log shows, with its source.
+    """The known faults of the tool, version or date that a log shows, with their source.
 
     Args:
-        text: of the log. curve: its metrics by name, where it has some; with `_timestamp`, as trackers export it.
+        text: of the log. curve: its metrics by name, where it has some. With `_timestamp`, as trackers export it.
     """
     names = [] if curve is None else [str(name) for name in curve]
     days = _days(text, curve)

@@ -75,7 +75,7 @@ def choose_arms(
     Args:
         scale: None takes the paper's own where it was measured.
         model: None takes the first that was measured.
-        arms: in that order; None takes those of the paper's claims and the base model, at most 7.
+        arms: in that order. None takes those of the paper's claims and the base model, at most 7.
     Raises:
         UsageError: nothing measured, or an arm or model that was not.
     """
@@ -114,7 +114,7 @@ def _not_shown(chosen: Sequence[Measured], of_scale: Sequence[Measured]) -> list
 
 
 def read_models(chosen: Chosen, *, data_dir: str | None) -> tuple[list[Analysed], list[str]]:
-    """(the chosen arms, the base model first, as figures require; a note on archives, whose curves alone are kept)"""
+    """(the chosen arms, the base model first, as figures require, a note on archives, whose curves alone are kept)"""
     order = sorted(chosen.measured, key=lambda m: m.arm != "base")
     common = common_overrides(chosen.measured)
     seeds = {readable(m.label(m.arm, common)): tuple(m.runs[seed] for seed in m.seeds) for m in order}
@@ -139,7 +139,7 @@ def document(
     Args:
         plotted: title of a family -> its figures.
         notes: what was skipped, and why.
-        tokens: the cache of token tables; None shows the responses without entropies.
+        tokens: the cache of token tables. None shows the responses without entropies.
     """
     scale = chosen.scale
     measured = [m for m in chosen.everything if m.scale == scale]
@@ -224,7 +224,7 @@ def _scores_grid(models: Sequence[Analysed], measured: Sequence[MeasuredRun]) ->
 
 @dataclass(frozen=True)
 class _Pair:
-    """What a page says of one run beside the first: in words, drawn, and as a table."""
+    """The part of a page about one run beside the first: in words, drawn, and as a table."""
 
     answer: list[str]
     figure: Figure | None
@@ -232,7 +232,7 @@ class _Pair:
 
 
 def _pairs(measured: Sequence[MeasuredRun]) -> list[_Pair]:
-    """Each run beside the first; the last table has the note on all of them."""
+    """Each run beside the first. The last table has the note on all of them."""
     first, *later = measured
     comparisons = [compare_runs(first, run, metrics=COMPARED, allow_different=True) for run in later]
     pairs = [
@@ -268,7 +268,7 @@ def _pair(first: MeasuredRun, run: MeasuredRun, compared: CompareResult, number:
 
 
 def _scale_label(models: Sequence[Analysed], measured: Sequence[MeasuredRun]) -> str:
-    """The label of the first scale that is not the paper's; "" without one."""
+    """The label of the first scale that is not the paper's, or "" without one."""
     records = [run.record for model in models for run in model.sources]
     scale = next((r["scale_label"] for r in records if r.get("scale", "paper") != "paper"), "")
     made = any(benchmark in MADE for run in measured for benchmark in run.tables)
@@ -294,7 +294,7 @@ def _place(run: Run) -> str:
 
 
 def _measured_by(models: Sequence[Analysed]) -> list[Grid]:
-    """How the first seed of each run was measured, a row a benchmark; nothing for answers of others."""
+    """How the first seed of each run was measured, a row a benchmark. Nothing for answers of others."""
     facts = [(m.name, b, run.measured_by(b)) for m in models for run in m.sources[:1] for b in run.tables]
     keys = list(dict.fromkeys(key for *_, facts_of_run in facts for key in facts_of_run))
     rows = tuple(
@@ -339,7 +339,7 @@ def _evidence(e: ClaimEvidence) -> tuple[str, ...]:
 
 
 def _line(line: Line, model: str = "", p: float | None = None) -> tuple[str, ...]:
-    """The cells of a compared pair; p: instead of Holm's."""
+    """The cells of a compared pair. p: instead of Holm's."""
     form = line_form(line)
     values = (*(number_text(v, line.factor, form.lstrip("+")) for v in (line.a, line.b)),)
     difference = number_text(line.difference, line.factor, form)
@@ -392,7 +392,7 @@ def _plain(value: object) -> str:
 
 
 def environment_grid(measured: Sequence[Measured]) -> Grid:
-    """Code, versions and machine; one column for each environment that a run had."""
+    """Code, versions and machine. One column for each environment that a run had."""
     runs_of: dict[str, list[str]] = {}
     for m in measured:
         for seed, run in m.runs.items():
@@ -411,7 +411,7 @@ def environment_grid(measured: Sequence[Measured]) -> Grid:
 def _viewer(
     models: Sequence[Analysed], cache: Path | None, *, differing: bool = False
 ) -> tuple[dict[str, Any] | None, list[str]]:
-    """(the responses, packed; notes on those that could not be read)."""
+    """(the responses, packed, notes on those that could not be read)."""
     responses: list[Shown] = []
     forks: dict[str, float] = {}
     notes: list[str] = []
@@ -477,5 +477,5 @@ def _shown(
 
 
 def _known(value: object) -> str | None:
-    """A cell as text; None if it is null (pandas turns some nulls into NaN)."""
+    """A cell as text, or None if it is null (pandas turns some nulls into NaN)."""
     return None if value is None or value != value else str(value)

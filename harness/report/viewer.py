@@ -67,10 +67,10 @@ def _ranks(responses: Sequence[Shown]) -> list[int]:
 
 
 def pack(responses: Sequence[Shown], forks: dict[str, float], *, total: int, differing: bool = False) -> dict[str, Any]:
-    """The viewer's data, plain JSON; entropies to 0.01 nats.
+    """The viewer's data, plain JSON. Entropies to 0.01 nats.
 
     Args:
-        forks: run -> the entropy (nats) from which a token of that run is a fork; runs without a token pass are absent.
+        forks: run -> the entropy (nats) from which a token of that run is a fork. Runs without a token pass are absent.
         of: the total number of responses.
         differing: the page opens on the problems on which the first two runs differ, if there are some.
     """
@@ -117,7 +117,7 @@ _MARK = re.compile(r"\$|\\[(\[a-zA-Z]")
 
 
 def _body(r: Shown, strings: dict[str, int], fork: float) -> dict[str, Any]:
-    """Tokens by their numbers, entropies and the places of forks; the text where no token pass was made."""
+    """Tokens by their numbers, entropies and the places of forks. The text where no token pass was made."""
     if r.tokens is None or r.entropies is None:
         return {"text": r.text}
     return {

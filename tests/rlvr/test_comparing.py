@@ -29,8 +29,8 @@ def test_compare_prints_a_table_or_json(sides: tuple[str, str], capsys: pytest.C
     printed = capsys.readouterr().out.splitlines()
     assert "x: 12 problems in both" in printed
     (line,) = [line for line in printed if line.startswith("avg@2 ") and "higher" in line]
-    # twelve differences of 1: p = 2 / 2^12, one benchmark a family; the interval reaches down to
-    # 1 - 2 (1 - 0.025^(1/12)); one seed a side
+    # twelve differences of 1: p = 2 / 2^12, one benchmark a family. The interval reaches down to
+    # 1 - 2 (1 - 0.025^(1/12)). One seed a side
     assert re.split(r"  +", line) == ["avg@2", "100.0", "0.0", "+100.0", "[+47.1, +100.0]", "<0.001", "higher*"]
     saved = Path(sides[0]).with_name("table.md")
     assert main(["compare", *sides, "metrics=avg", "--json", f"out={saved}"]) == 0
@@ -46,7 +46,7 @@ def test_compare_prints_a_table_or_json(sides: tuple[str, str], capsys: pytest.C
 def test_the_test_of_each_metric_is_named_with_its_benchmark_where_they_differ(
     sides: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """On x every difference is 1, so McNemar's test has its say; on y they are halves."""
+    """On x every difference is 1, so McNemar's test has its say. On y they are halves."""
     for side, letters in zip(sides, ("+a", "aa"), strict=True):
         save_run(Path(side), "y", {f"p{i}": letters if i % 2 else "aa" for i in range(12)})
     assert main(["compare", *sides, "metrics=avg,maj"]) == 0
@@ -83,7 +83,7 @@ def test_an_audit_of_a_gain_says_that_its_sides_were_measured_differently(
 
 
 def test_an_audit_of_runs_is_of_seeds_of_one_arm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Another arm is no other seed. Of seeds that solve 5, 6 and 7 of 8: over problems and seeds, as on pages."""
+    """Another arm is no other seed. The seeds solve 5, 6 and 7 of 8: over problems and seeds, as on pages."""
     runs = [str(finished(tmp_path, {"b": right}, seed=seed).folder) for seed, right in enumerate((5, 6, 7))]
     other = str(finished(tmp_path, {"b": 2}, arm="gspo").folder)
     assert main(["audit", runs[0], other]) == 2
@@ -107,7 +107,7 @@ def test_power_of_runs_that_were_measured_differently_says_so(
 
 
 def test_what_grade_wrote_can_be_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    answers = {"a": ["4", "4"], "b": ["4", "5"]}  # two samples a problem; the gold is 4 everywhere
+    answers = {"a": ["4", "4"], "b": ["4", "5"]}  # two samples a problem. The gold is 4 everywhere
     for name, given_answers in answers.items():
         rows = [
             {
@@ -125,7 +125,7 @@ def test_what_grade_wrote_can_be_compared(tmp_path: Path, capsys: pytest.Capture
     sides = [str(tmp_path / f"{name}-graded.jsonl") for name in answers]
     assert main(["compare", *sides, "metrics=avg,maj", "--json"]) == 0
     avg, maj = json.loads(capsys.readouterr().out)["lines"]
-    # A: 2 of 2 correct on each of 3 problems; B: 1 of 2. maj@2 of B: one vote each, a tie, so 1/2
+    # A: 2 of 2 correct on each of 3 problems. B: 1 of 2. maj@2 of B: one vote each, a tie, so 1/2
     assert (avg["benchmark"], avg["name"], avg["a"], avg["b"]) == ("answers", "avg@2", 1.0, 0.5)
     assert (maj["name"], maj["a"], maj["b"], maj["problems"]) == ("maj@2", 1.0, 0.5, 3)
 
@@ -177,7 +177,7 @@ def test_show_and_pages_know_the_policy_of_a_graded_file(tmp_path: Path, capsys:
 def test_a_page_of_two_says_which_problems_are_compared(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A: 4 of 6 are correct; B: 1 of 5, one reply was withheld. Of the 5 that both have, A has 3, which is 60 %."""
+    """A: 4 of 6 are correct. B: 1 of 5, one reply was withheld. A has 3 of the 5 that both have, which is 60 %."""
     for name, right in (("a", (0, 1, 2, 3)), ("b", (0,))):
         rows: list[dict[str, Any]] = [
             {"problem_id": p, "answer": "4", "response": rf"\boxed{{{4 if p in right else 5}}}"} for p in range(6)

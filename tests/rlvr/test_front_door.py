@@ -92,12 +92,12 @@ def test_rows_and_data_frames_are_graded_as_a_file_of_them_is(home: Path):
 
 def test_metrics_of_arrays():
     correct = np.array([[True, False], [False, False], [True, True]])
-    # avg: (1/2 + 0 + 1) / 3; pass@2: (1 + 0 + 1) / 3
+    # avg: (1/2 + 0 + 1) / 3. pass@2: (1 + 0 + 1) / 3
     assert rlvr.avg_at_k(correct).value == pytest.approx(1 / 2)
     passed = rlvr.pass_at_k(correct.tolist(), 2)
     assert passed.value == pytest.approx(2 / 3)
     assert passed.interval is not None and passed.interval.low < 2 / 3 < passed.interval.high
-    # maj@3: "5" wins 2 of 3 against the gold 4, so 0; the gold wins alone, so 1
+    # maj@3: "5" wins 2 of 3 against the gold 4, so 0. The gold wins alone, so 1
     votes = rlvr.maj_at_k([["5", "5", "4"], ["7", None, "7"]], ["4", "7"], 3)
     assert votes.value == pytest.approx(1 / 2)
     with pytest.raises(ValueError, match="at least one problem"):
@@ -179,7 +179,7 @@ def test_wrong_runs_are_refused_before_anything_starts(tmp_path: Path, monkeypat
 
 def test_both_doors_check_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "runs"))
-    monkeypatch.setattr("harness.plan.machine.device_memory", lambda *_: 1e6)  # bytes; the model has more
+    monkeypatch.setattr("harness.plan.machine.device_memory", lambda *_: 1e6)  # bytes. The model has more
     with pytest.raises(rlvr.UsageError, match="GB"):
         rlvr.run("egsw", arm="grpo", seeds=1)
 

@@ -1,4 +1,4 @@
-"""What a format is: the types of a row, and the samples in it."""
+"""The definition of a format: the types of a row, and the samples in it."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Part(BaseModel):
 
 @dataclass(frozen=True)
 class About:
-    """What is known of a format beside the types of its rows.
+    """The facts of a format beside the types of its rows.
 
     Attributes:
         name: of the format. tool, files, verdict: for people, in the table of the documentation.
-        golds: how the tool counts several golds of a problem: "any" of them is right; None: it does not say.
+        golds: how the tool counts several golds of a problem: "any" of them is right. None: it does not say.
         wanted: the names of its verdicts, the one to compare first.
         policy: of extraction, where its responses are programs.
         columnar: each column is a list, a value for each sample.
@@ -80,7 +80,7 @@ class Format(Part):
 
 
 def spread(**columns: Sequence[object] | None) -> list[dict[str, Any]]:
-    """The values of each sample, from a list for each column; a column that is None is left out.
+    """The values of each sample, from a list for each column. A column that is None is left out.
 
     Raises:
         UsageError: the lists have other lengths.
@@ -94,7 +94,7 @@ def spread(**columns: Sequence[object] | None) -> list[dict[str, Any]]:
 
 
 def faults(error: ValidationError, row: Mapping[str, object]) -> str:
-    """What is wrong with a row: its first field of another type, the value there, and what was expected."""
+    """The faults of a row: its first field of another type, the value there, and what was expected."""
     first: tuple[int | str, ...] | None = None
     wanted: list[str] = []
     for fault in error.errors(include_url=False):

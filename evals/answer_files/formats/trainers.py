@@ -259,7 +259,7 @@ class Response(Part):
         return items
 
     def reply(self) -> tuple[str, str | None]:
-        """(text, finish reason); without a message no response came, or it was cut before it."""
+        """(text, finish reason). Without a message no response came, or it was cut before it."""
         why = self.incomplete_details.reason if self.incomplete_details else None
         ended = {"max_output_tokens": "length", "content_filter": "content_filter"}.get(str(why))
         ended = ended or ("stop" if self.status == "completed" else None)

@@ -1,4 +1,4 @@
-"""What a large file costs: it says how far it is, and its verdicts are on disk before what else is asked of them."""
+"""The cost of a large file: it says how far it is, and its verdicts are on disk before what else is asked of them."""
 
 from __future__ import annotations
 

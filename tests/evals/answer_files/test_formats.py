@@ -61,7 +61,7 @@ def test_results_of_verl_oat_and_every_eval_ever(tmp_path: Path) -> None:
 
 
 def test_a_column_map_reads_lists_as_samples(tmp_path: Path) -> None:
-    """A list of responses has as many verdicts; a list of one gold, or of the same twice, is that one."""
+    """A list of responses has as many verdicts. A list of one gold, or of the same twice, is that one."""
     row = {"prompt": "q", "gt": ["5", 5], "model_output": ["r", "s"], "reward": [0.0, 1.0]}
     columns = {"problem": "prompt", "answer": "gt", "response": "model_output", "expected": "reward"}
     rows = read_answers(lines(tmp_path / "a.jsonl", row), Reading(columns)).rows
@@ -79,7 +79,7 @@ def test_any_table_with_a_column_map(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv"])
 def test_gold_and_response_are_enough(tmp_path: Path, suffix: str) -> None:
-    """Without ids each row is a problem of its own; rows of one problem's text are its samples."""
+    """Without ids each row is a problem of its own. Rows of one problem's text are its samples."""
     rows = [{"gold": "5", "response": "so \\boxed{5}"}, {"gold": "5", "response": "so \\boxed{6}"}]
     path = tmp_path / f"rows{suffix}"
     if suffix == ".csv":
@@ -165,7 +165,7 @@ def test_of_a_gold_that_is_a_solution_its_answer_is_compared() -> None:
 
 
 def test_a_gold_that_their_normalisation_cut() -> None:
-    """Their gold and their answer are both empty, for an answer in words; ours is what the response says."""
+    """Their gold and their answer are both empty, for an answer in words. Ours is what the response says."""
     row = replace(labelled("", True), their_answer="")
     east = Grade(Verdict.WRONG, "\\text{east}")
     assert (

@@ -38,12 +38,12 @@ def test_responses_of_a_file_are_graded_and_scored(write, tmp_path):
     report = grade_file(write(RESPONSES), out=out)
     assert report.verdicts == {"correct": 1, "truncated": 1, "wrong": 2}
     assert (report.rows, report.problems, report.samples) == (4, 2, (2, 2))
-    # a: 1 of 2 right, b: 0 of 2. avg@2 = (1/2 + 0)/2 = 1/4; pass@2 = (1 + 0)/2; 3 of 4 have a box.
+    # a: 1 of 2 right, b: 0 of 2. avg@2 = (1/2 + 0)/2 = 1/4. Pass@2 = (1 + 0)/2. 3 of 4 have a box.
     values = {score.name: score.value for score in report.scores["answers"]}
     assert values["avg@2"] == pytest.approx(1 / 4) and "pass@1" not in values
     assert values["pass@2"] == pytest.approx(1 / 2)
     assert values["fmt"] == pytest.approx(3 / 4)
-    # maj@2: a has one vote each for 5 and 4, a tie, so 1/2; b has one vote, for a wrong answer.
+    # maj@2: a has one vote each for 5 and 4, a tie, so 1/2. b has one vote, for a wrong answer.
     assert values["maj@2"] == pytest.approx(1 / 4)
     written = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     assert [row["note"] for row in written] == [1, 2, 3, 4]
@@ -125,7 +125,7 @@ def test_rows_of_one_problem_apart_and_columns_that_begin_late(write, tmp_path):
         and policy_progress
     )
     assert {row: explanation.gold for row, explanation in report.explanations.items()} == {4: "7", 8: "7"}
-    # 4 and 4.0 are one wrong answer of problem 1, in rows 1 and 7; 5.0 is correct; a sentence has no verdict
+    # 4 and 4.0 are one wrong answer of problem 1, in rows 1 and 7. 5.0 is correct. A sentence has no verdict
     written = [json.loads(line) for line in (tmp_path / "g.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [row["answer_class"] for row in written] == [0, 0, 1, None, None, 0, 0, None]
     assert [row["sample"] for row in written] == [0, 0, 1, 1, 2, 2, 3, 3]
@@ -210,7 +210,7 @@ def test_a_share_of_scored_samples_names_how_many() -> None:
 
 
 def test_a_file_can_be_piped_in(tmp_path, monkeypatch, capsys):
-    # two responses, one of them right; the answers of any format are found in the content
+    # two responses, one of them right. The answers of any format are found in the content
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
     rows = [{"problem_id": p, "gold": "4", "response": rf"\boxed{{{p}}}"} for p in ("4", "5")]
     text = "".join(json.dumps(row) + "\n" for row in rows)

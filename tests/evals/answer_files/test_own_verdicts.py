@@ -109,7 +109,7 @@ def test_a_response_that_a_server_withheld_stays_unscored(tmp_path: Path) -> Non
     rows[0] |= {"boxed": True, "response": r"\boxed{1}"}
     write_parquet(pa.Table.from_pylist(rows, schema()), folder / "verdicts.parquet")
     (fmt,) = [score for score in grade_file(folder, policy="boxed_last").scores["sums"] if score.name == "fmt"]
-    assert fmt.value == 0.5  # a: the one reply that came is boxed; b: none of two
+    assert fmt.value == 0.5  # a: the one reply that came is boxed. b: none of two
 
 
 def test_the_wrong_ones_are_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -160,7 +160,7 @@ def test_an_unknown_verdict_is_named(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_a_graded_file_is_graded_again_under_its_own_policy(tmp_path: Path) -> None:
-    """Two lines of which one is right: by `answer_line` half of them are correct; in a box there is none."""
+    """Two lines of which one is right: by `answer_line` half of them are correct. In a box there is none."""
     rows = [{"answer": "4", "response": LINE.format(answer)} for answer in (4, 5)]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     grade_file(tmp_path / "rows.jsonl", policy="answer_line", reasoning="whole", out=tmp_path / "graded.jsonl")

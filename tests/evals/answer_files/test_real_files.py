@@ -100,7 +100,7 @@ def test_qwen_math_outputs() -> None:
     assert (file.format, file.label, len(file.rows)) == ("qwen_math", "score", 12)
     assert file.recomputed["score"].value == pytest.approx(3.5 / 6)
     report = grade_file(path, policy="qwen")
-    # the same two roots in the other order; the speed of light in other words
+    # the same two roots in the other order. The speed of light in other words
     assert [(difference.problem_id, difference.label, difference.cause) for difference in report.differing] == [
         ("3", False, "several values: order or brackets"),
         ("4", False, "scientific notation"),
@@ -129,7 +129,7 @@ def test_columns_reach_into_objects() -> None:
 
 
 def test_a_column_of_verdicts_may_be_text(tmp_path: Path) -> None:
-    """A CSV has only text: "True" is a verdict, empty is none, and the rest is an error; "P" (partly) is 0.5."""
+    """A CSV has only text: "True" is a verdict, empty is none, and the rest is an error. "P" (partly) is 0.5."""
     columns = {"problem_id": "idx", "answer": "gold", "response": "output", "expected": "ok"}
     table = tmp_path / "theirs.csv"
     verdicts = ["True", "false", "1", "0.0", "Correct", "", "P"]

@@ -11,8 +11,8 @@ import pytest
 from rlvr.cli import main
 from tests.evals.answer_files.test_shapes import grade, lines, refused, score
 
-# ten problems, four repeats. By repeat 4, 5, 5 and 4 problems are right (mean 4.5 of 10 = 45 %); 9 problems are right
-# in at least one (90 %); the majority is right where three or four repeats are, and half right where two are.
+# ten problems, four repeats. By repeat 4, 5, 5 and 4 problems are right (mean 4.5 of 10 = 45 %). 9 problems are right
+# in at least one (90 %). The majority is right where three or four repeats are, and half right where two are.
 RIGHT = [
     [1, 1, 1, 1, 0, 0, 0, 0, 0, 0],
     [1, 1, 1, 0, 1, 1, 0, 0, 0, 0],

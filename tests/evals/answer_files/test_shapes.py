@@ -411,7 +411,7 @@ def review(index: int, text: str, acc: float, **more: Any) -> dict[str, Any]:
 
 
 def test_evalscope_reviews(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Two repeats of two problems, told apart by the group; three of four are right."""
+    """Two repeats of two problems, told apart by the group. Three of four are right."""
     rows = [review(0, RIGHT, 1.0), review(1, WRONG, 0.0), review(2, RIGHT, 1.0), review(3, RIGHT, 1.0)]
     document = grade(capsys, "grade", lines(tmp_path / "gsm8k_main.jsonl", *rows))
     assert document["read"][0]["format"] == "evalscope" and document["problems"] == 2
@@ -446,7 +446,7 @@ def swift(**more: Any) -> dict[str, Any]:
 
 def test_ms_swift_completions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A line for each step, each column a list: one of four is right, 25 %, and not any of four golds."""
-    golds = ["2", "3", "4", "5"]  # each of its own response; only the first is met: 2 of 2, 3 of 3 would be right too
+    golds = ["2", "3", "4", "5"]  # each of its own response. Only the first is met: 2 of 2, 3 of 3 would be right too
     responses = [RIGHT, r"\boxed{7}", r"\boxed{8}", r"\boxed{9}"]
     prompts = [f"problem {i}" for i in range(4)]
     path = lines(tmp_path / "completions.jsonl", swift(solution=golds, completion=responses, prompt=prompts))

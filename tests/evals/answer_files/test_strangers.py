@@ -1,4 +1,4 @@
-"""Files as other projects write them, by the fields that their code names; questions and answers are ours.
+"""Files as other projects write them, by the fields that their code names. Questions and answers are ours.
 
 Four problems, one sample each (or the same one twice): the second is wrong, the third is equal in another form, so that
 three of four are correct by their verdicts and by ours.
@@ -157,7 +157,7 @@ def test_several_golds_are_read_by_a_stated_rule(tmp_path: Path) -> None:
 
 
 def test_several_golds_of_tools_that_take_any(tmp_path: Path) -> None:
-    """Written out and graded again they still count alike; other policies are tried against each gold, too."""
+    """Written out and graded again they still count alike. Other policies are tried against each gold, too."""
     prompt = {"full_prompt": "a share?", "gold": ["60", "three fifths"], "metrics": {"em": 1.0}}
     words = [{**prompt, "predictions": [r"\boxed{\text{three fifths}}"]}, {**prompt, "predictions": [r"\boxed{60}"]}]
     other = {**prompt, "predictions": ["The answer is three fifths."], "metrics": {"em": 0.0}}
@@ -225,7 +225,7 @@ def test_benchmarks_are_scored_apart_whatever_their_problems_are_called(tmp_path
     path, out = lines(tmp_path / "a.jsonl", rows), tmp_path / "g.jsonl"
     report = grade_file(path, out=out, reading=Reading({"benchmark": "b"}))
     assert (report.problems, report.samples) == (3, (1, 2))
-    # amc: one of two problems; aime: none of two samples of one problem, which alone has a pass@2
+    # amc: one of two problems. aime: none of two samples of one problem, which alone has a pass@2
     values = {name: {s.name: s.value for s in scores} for name, scores in report.scores.items()}
     assert {name: {k: v for k, v in metrics.items() if "@" in k} for name, metrics in values.items()} == {
         "amc": {"avg@1": 0.5},
@@ -278,7 +278,7 @@ def test_log_likelihoods_are_no_responses(tmp_path: Path) -> None:
 
 
 def test_rows_with_the_same_question_are_samples_of_one_problem(tmp_path: Path) -> None:
-    """Two questions, two rows each: 3 of 4 right; a problem is solved by any of its samples."""
+    """Two questions, two rows each: 3 of 4 right. A problem is solved by any of its samples."""
     path = tmp_path / "a.csv"
     rows = [("What is 1+1?", "2", 2), ("What is 1+1?", "2", 3), ("What is 2+2?", "4", 4), ("What is 2+2?", "4", 4)]
     path.write_text("question,gold,response\n" + "".join(f"{q},{g},\\boxed{{{r}}}\n" for q, g, r in rows))

@@ -80,7 +80,7 @@ def test_cross_fitting_removes_the_choice_of_equal_checkpoints() -> None:
     [(0.7045, 0.0, True), (0.7055, 0.0, True), (0.7044, 0.0, False), (0.705, 0.001, True), (0.704, 0.001, False)],
 )
 def test_what_rounds_to_a_printed_score(share: float, resolution: float, rounds: bool) -> None:
-    """70.5 is any share in [0.7045, 0.7055], ends included; a log's 0.704 is one in [0.7035, 0.7045), and is 70.4."""
+    """70.5 is any share in [0.7045, 0.7055], ends included. A log's 0.704 is one in [0.7035, 0.7045), and is 70.4."""
     assert Printed("70.5").rounds_from(share, resolution) == rounds
 
 
@@ -118,7 +118,7 @@ def test_the_headline_names_the_reason_where_the_number_is_the_files_own() -> No
 def test_gain_within_seeds() -> None:
     trained = pd.DataFrame({"seed": list("abc"), "checkpoint": 0, "value": [0.50, 0.56, 0.62]})
     base = pd.DataFrame({"seed": list("abc"), "checkpoint": 0, "value": [0.49, 0.55, 0.61]})
-    # means 0.56 and 0.55; variance 0.0036 each, standard error sqrt(2 * 0.0036 / 3) = 0.049, t(4) = 2.78: 0.01 +- 0.136
+    # means 0.56 and 0.55. Variance 0.0036 each, standard error sqrt(2 * 0.0036 / 3) = 0.049, t(4) = 2.78: 0.01 +- 0.136
     result = audit(Printed("56.0"), Evidence.of_scores(trained), base=Evidence.of_scores(base))
     assert result.verdict == "within seeds"
     assert "[-12.6, 14.6]" in result.causes[0].text
@@ -155,7 +155,7 @@ def test_bad_evidence_is_refused() -> None:
 
 
 def test_truncation_behind_a_mean_over_seeds_is_of_all_seeds() -> None:
-    """Two seeds of ten problems, 5 and 7 correct: 60.0; none of the first seed's samples was cut, 4 of the second's."""
+    """Two seeds of ten problems, 5 and 7 correct: 60.0. None of the first seed's samples was cut, 4 of the second's."""
     rows = [
         {"seed": seed, "problem_id": p, "label": float(p < right), "truncated": float(p >= 10 - cut)}
         for seed, right, cut in ((0, 5, 0), (1, 7, 4))

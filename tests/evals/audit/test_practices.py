@@ -1,4 +1,4 @@
-"""What people ordinarily print is found by its name, and is never NOT_FOUND; denominators, chance, plateaus."""
+"""The practices of printed numbers are found by their names, and never NOT_FOUND: denominators, chance, plateaus."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_curves_of_two_files_keep_the_values_that_were_logged_again() -> None:
 
 
 def test_missing_problems_are_counted_and_give_a_range() -> None:
-    """440 of 500: 264 correct. 60.0 % of what is there; over all 500 between 264 / 500 and 324 / 500."""
+    """440 of 500: 264 correct. 60.0 % of what is there. Over all 500 between 264 / 500 and 324 / 500."""
     table = pd.DataFrame({"problem_id": range(440), "label": [1.0] * 264 + [0.0] * 176})
     result = audit(Printed("60.0"), Evidence.of_samples(table, problems=500))
     assert result.verdict == "stands with another number"
@@ -123,12 +123,12 @@ def test_the_largest_of_a_plateau_is_a_choice_among_equals() -> None:
         evidence = Evidence.of_samples(pd.DataFrame(rows, columns=["checkpoint", "problem_id", "label"]))
         result = audit(Printed(f"{100 * evidence.scores['value'].max():.1f}"), evidence)
         within += result.verdict == "within selection"
-    # 5 % are rarer than LIKELY by its meaning; the rates, from the same six checkpoints, make it a few more
+    # 5 % are rarer than LIKELY by its meaning. The rates, from the same six checkpoints, make it a few more
     assert within >= 32
 
 
 def test_majority_counts_ties_and_problems_without_an_answer() -> None:
-    # a: two of three are right; b: one each, a tie, so 1/2; c: no answer
+    # a: two of three are right. b: one each, a tie, so 1/2. c: no answer
     rows = [("a", "1", 1.0), ("a", "1", 1.0), ("a", "2", 0.0), ("b", "3", 1.0), ("b", "4", 0.0), ("c", None, 0.0)]
     evidence = Evidence.of_samples(pd.DataFrame(rows, columns=["problem_id", "answer", "label"]))
     table = scores_of(evidence, 1).table(Composition((Choice("metric", "majority", 1),)))
@@ -137,7 +137,7 @@ def test_majority_counts_ties_and_problems_without_an_answer() -> None:
 
 def test_the_chance_of_a_foreign_number_is_the_share_of_numbers_that_are_as_simple() -> None:
     """The 151 tenths around 40.0 are 32.5 to 47.5: 40.0 and 45.0 are two of them, and 10.0 is none. 30 problems have
-    scores between 25.0 and 55.0, of which 8/30 to 16/30 are nine; 12/30 is one."""
+    scores between 25.0 and 55.0, of which 8/30 to 16/30 are nine. 12/30 is one."""
     tried = Tried([Composition()] * 3, np.array([0.4, 0.45, 0.1]), np.array([0.0, 2.0, 2.0]))
     assert chance(Printed("40.0"), curve_of(0.123456789), tried, 2.0) == pytest.approx(2 / 151)
     assert chance(Printed("40.0"), curve_of(0.123456789), tried, 1.0) == pytest.approx(1 / 151)
@@ -204,7 +204,7 @@ def test_a_score_that_is_pass_at_k_stands_beside_the_files_pass_at_k() -> None:
 
 
 def test_a_verdict_in_words_and_a_number_half_way() -> None:
-    """A reservation is not another number; 63.75 is neither 63.7 nor 63.8; a share is said to be one."""
+    """A reservation is not another number. 63.75 is neither 63.7 nor 63.8. A share is said to be one."""
     cut = pd.DataFrame({"problem_id": range(10), "label": [1.0] * 5 + [0.0] * 5, "truncated": [0.0] * 5 + [1.0] * 5})
     result = audit(Printed("50.0"), Evidence.of_samples(cut))
     assert result.in_words == "stands, with a reservation" and str(result).startswith(f"50.0: {result.in_words}: trunc")

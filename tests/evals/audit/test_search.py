@@ -31,7 +31,7 @@ from evals.audit.tables import scores_of
 
 
 def verdicts(path: Path, labels: np.ndarray, **columns: list[object]) -> Path:
-    """A table with a row per sample; `columns` have one value per problem."""
+    """A table with a row per sample. `columns` have one value per problem."""
     problems, samples = labels.shape
     table = pd.DataFrame({"id": np.repeat(np.arange(problems), samples), "correct": labels.ravel().astype(int)})
     table.assign(**{name: np.repeat(values, samples) for name, values in columns.items()}).to_csv(path, index=False)
@@ -73,7 +73,7 @@ def test_a_bare_zero_or_one_is_not_a_share(tmp_path: Path, printed: str) -> None
 
 
 def test_a_number_that_nothing_gives_is_no_accusation(tmp_path: Path) -> None:
-    """It says how many numbers were tried, and the nearest three; the file may not be the one behind the number."""
+    """It says how many numbers were tried, and the nearest three. The file may not be the one behind the number."""
     path = verdicts(tmp_path / "v.csv", labels_of(RATES, 1))
     document = rlvr.audit(path, printed="71.37")
     tried = document["tried"]
@@ -104,7 +104,8 @@ def response_of(problem: int, sample: int, right: bool) -> str:
 
 
 def test_labels_that_were_flipped_both_ways_are_named(tmp_path: Path) -> None:
-    """Of 200 responses 100 are right; 12 labels of each half are flipped: 50.0 stays, and 12 % of the labels differ."""
+    """100 of 200 responses are right, and 12 labels of each half are flipped: 50.0 stays, and 12 % of the labels
+    differ."""
     rows = [
         {
             "problem_id": i,
@@ -138,7 +139,7 @@ LOG = "val/aime/acc/mean@1", "val/math/acc/mean@1", "val/math/reward/mean@1"
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
-    """Three metrics of one evaluation; math is best at step 20, aime at step 30."""
+    """Three metrics of one evaluation. Math is best at step 20, aime at step 30."""
     rows = ((0.1011, 0.4022, 0.5512), (0.1523, 0.6127, 0.7034), (0.2037, 0.5541, 0.6518), (0.1819, 0.5833, 0.6702))
     lines = [
         f"step:{10 * i + 10} - " + " - ".join(f"{name}:{value}" for name, value in zip(LOG, row, strict=True))

@@ -1,4 +1,4 @@
-"""A small report with everything in it, hostile text included; needs the standard library alone."""
+"""A small report with everything in it, hostile text included. Needs the standard library alone."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def response(run: str, problem: str, sample: int, verdict: str = "correct") -> S
 
 
 def responses() -> list[Shown]:
-    """Two runs, two problems, four samples each: the fourth of p1 is wrong and hostile; one of p2 was not read."""
+    """Two runs, two problems, four samples each: the fourth of p1 is wrong and hostile. One of p2 was not read."""
     made = []
     for run in ("base", "grpo"):
         made += [response(run, "p1", sample) for sample in range(3)]

@@ -1,4 +1,4 @@
-"""The report's text is escaped everywhere; only the report's own style and script are allowed."""
+"""The report's text is escaped everywhere. Only the report's own style and script are allowed."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def test_each_environment_has_a_column() -> None:
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """base, grpo and egsw of EGSW's Table 1; egsw is correct far more often than grpo on MATH-500 alone."""
+    """base, grpo and egsw of EGSW's Table 1. Egsw is correct far more often than grpo on MATH-500 alone."""
     home = tmp_path_factory.mktemp("store")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RLVR_HOME", str(home))

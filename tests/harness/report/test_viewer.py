@@ -30,7 +30,7 @@ def test_responses_are_packed_by_hand() -> None:
     assert packed["runs"] == [{"name": "a", "fork": 0.126}, {"name": "b", "fork": None}]
     assert packed["problems"] == [{"benchmark": "b", "id": "p", "gold": "4", "prompt": "What is p?", "question": None}]
     of_a, of_b = packed["responses"]
-    # forks are told before rounding; b has no threshold
+    # forks are told before rounding. b has no threshold
     assert (of_a["tokens"], of_a["entropies"], of_a["forks"]) == ([0, 1, 0], [0.13, 2.0, 0.0], [0, 1])
     assert (of_b["run"], of_b["problem"], of_b["tokens"], of_b["forks"]) == (1, 0, [2], [])
     assert packed["full_tint"] == 1.0  # among 0, 0.126, 1, 2: place int(0.99 * 3)
@@ -102,7 +102,7 @@ def in_node(expression: str) -> Any:
 
 @pytest.mark.skipif(NODE is None, reason="Node is not installed")
 def test_runs_stand_side_by_side_and_no_pair_is_split() -> None:
-    # problem 7: two responses of run 0, one of run 1; problem 3: one of run 1 alone
+    # problem 7: two responses of run 0, one of run 1. Problem 3: one of run 1 alone
     listed = [{"problem": 7, "run": 0, "n": 1}, {"problem": 7, "run": 1, "n": 2}, {"problem": 7, "run": 0, "n": 3},
               {"problem": 3, "run": 1, "n": 4}]  # fmt: skip
     rows = in_node(f"v.paired({json.dumps(listed)}, [0, 1])")
