@@ -55,9 +55,7 @@ Answer = Literal["a difference", "may be noise", "these numbers cannot decide it
 DIFFERENCE: Answer = "a difference"
 NOISE: Answer = "may be noise"
 UNDECIDED: Answer = "these numbers cannot decide it"
-LEVEL = (
-    0.05  # the first is for the largest probability ("a difference"), the second for the typical one ("may be noise")
-)
+LEVEL = 0.05  # the largest probability up to which it is "a difference". The typical one: "may be noise"
 TYPICAL_LEVEL = 0.01  # "a difference" needs a typical probability of at most this, too
 RHO = 0.3
 RHO_SOURCE = "spread of rates 0.3, which is low for public models (results/agree.md)"
