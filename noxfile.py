@@ -179,8 +179,8 @@ def with_real_model(session: nox.Session, interpreter: Path, *arguments: str) ->
     if not model.is_dir():
         session.skip("the package index did not give the real weights (above): nothing was tested with them")
     session.env["RLVR_REAL_MODEL"] = str(model)
-    told = ("-q", "--durations=20", "--timeout=3600")
-    session.run(str(interpreter), "-m", "pytest", *arguments, *told, external=True)
+    options = ("-q", "--durations=20", "--timeout=3600")
+    session.run(str(interpreter), "-m", "pytest", *arguments, *options, external=True)
 
 
 @nox.session(venv_backend="none")

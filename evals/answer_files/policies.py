@@ -1,4 +1,4 @@
-"""What other extraction policies would change: the policy alone can explain a published gap."""
+"""The effect of other extraction policies: the policy alone can explain a published gap."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ class PolicyEffect:
     def __str__(self) -> str:
         scored = self.rows - self.unscored
         share = f"{100 * self.correct / scored:.1f} % correct" if scored else "none scored"
-        of = f" of {scored} scored" if self.unscored and scored else ""
+        total = f" of {scored} scored" if self.unscored and scored else ""
         form = f", {100 * self.found / self.read:.1f} % have its form" if self.read else ""
         change = "1 verdict changes" if self.changed == 1 else f"{self.changed} verdicts change"
-        line = f"policy {self.policy:<13} {share}{of}{form}; {change}"
+        line = f"policy {self.policy:<13} {share}{total}{form}; {change}"
         line += f" (correct: +{self.gained}, -{self.lost})" if self.changed else ""
         return line if self.unequal is None else f"{line}; {self.unequal} have boxes of different texts"
 
@@ -75,16 +75,16 @@ def policy_effects(
     letters = all(isinstance(gold, str) and LETTER.fullmatch(gold.strip()) for gold, _, _ in rows)
     senseless = set() if letters else {"letter"}
     senseless |= {"whole"} if rows and median(len(response) for _, response, _ in rows) > LONG else set()
-    others: list[tuple[str, str, Grader | ProgramGrader]] = [
+    alternatives: list[tuple[str, str, Grader | ProgramGrader]] = [
         (policy, policy, grader) for policy in policies if policy != used and policy not in senseless
     ]
     if isinstance(grader, Grader) and any(has_marker(response) for _, response, _ in rows):
-        [other] = set(READ) - {grader.reasoning}
-        others.append((f"{used}, reasoning={other}", used, replace(grader, reasoning=other)))
+        [other_reasoning] = set(READ) - {grader.reasoning}
+        alternatives.append((f"{used}, reasoning={other_reasoning}", used, replace(grader, reasoning=other_reasoning)))
     effects: list[PolicyEffect] = []
-    for name, policy, by in others:
+    for name, policy, by in alternatives:
         if progress:
-            progress(len(effects), len(others))
+            progress(len(effects), len(alternatives))
         then = [
             Grade(Verdict.UNSCORED, None) if place in of_engine else grade
             for place, grade in enumerate(by.grade_responses(rows, policy))
@@ -93,11 +93,11 @@ def policy_effects(
         changed = sum(was.verdict is not grade.verdict for was, grade in zip(grades, then, strict=True))
         gained, lost = changes[False, True], changes[True, False]
         unscored = sum(grade.verdict is Verdict.UNSCORED for grade in then)
-        found = sum(grade.answer is not None for grade in then)
+        answered = sum(grade.answer is not None for grade in then)
         unequal = sum(grade.boxed and grade.answer is None for grade in then) if policy == "boxed_strict" else None
         right, read = changes[True, True] + gained, len(rows) - len(of_engine)
         effects.append(
-            PolicyEffect(name, len(rows), right, gained, lost, unscored, found, read, changed, unequal=unequal)
+            PolicyEffect(name, len(rows), right, gained, lost, unscored, answered, read, changed, unequal=unequal)
         )
     return sorted(effects, key=lambda effect: -effect.correct)
 

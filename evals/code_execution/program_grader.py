@@ -83,7 +83,7 @@ class ProgramGrader:
             raise ValueError(f"policy={policy!r}. Expected one of {', '.join(POLICIES)}")
         sandbox.require()
         grades: list[Grade] = []
-        for grade in self._threads.map(lambda row: self._grade(_one(row[0]), row[1], row[2], policy), rows):
+        for grade in self._threads.map(lambda row: self._grade(_single_gold(row[0]), row[1], row[2], policy), rows):
             grades.append(grade)
             if progress:
                 progress(len(grades), len(rows))
@@ -119,7 +119,7 @@ class ProgramGrader:
         return Grade(Verdict.CORRECT if outcome.passed else Verdict.WRONG, code.text)
 
 
-def _one(gold: Gold) -> str:
+def _single_gold(gold: Gold) -> str:
     if isinstance(gold, str):
         return gold
     raise UsageError(f"answer: expected one test of a program, got {len(gold)}")
@@ -140,7 +140,7 @@ class RewardGrader(ProgramGrader):
         has no answer."""
         reward, grades = reward_of(policy), []
         for gold_answer, response, finish in rows:
-            value, answer = reward(response, _one(gold_answer)), extract(response).answer
+            value, answer = reward(response, _single_gold(gold_answer)), extract(response).answer
             if value is None:
                 grades.append(Grade(Verdict.UNSCORED, answer, f"{policy} gave no score"))
             elif value == 1 or answer is not None:

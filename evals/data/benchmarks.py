@@ -107,15 +107,15 @@ class OwnBenchmark(str):
 
     def __new__(cls, file: ProblemFile) -> OwnBenchmark:
         """Raises UsageError if the file's name makes no name, or makes that of a benchmark of ours."""
-        own = super().__new__(cls, re.sub(r"\W", "_", Path(file.path).name.partition(".")[0].lower(), flags=re.ASCII))
-        if not re.search("[a-z0-9]", own):
+        name = super().__new__(cls, re.sub(r"\W", "_", Path(file.path).name.partition(".")[0].lower(), flags=re.ASCII))
+        if not re.search("[a-z0-9]", name):
             raise UsageError(f"benchmark {file.path}: expected a file with a letter or a digit before its first point")
-        if own in names():
-            raise UsageError(f"benchmark {file.path}: expected a file of another name, {str(own)!r} is taken")
-        own.file = file
-        return own
+        if name in names():
+            raise UsageError(f"benchmark {file.path}: expected a file of another name, {str(name)!r} is taken")
+        name.file = file
+        return name
 
-    def __getnewargs__(self) -> tuple[ProblemFile]:  # type: ignore[override]  # of text it is its text
+    def __getnewargs__(self) -> tuple[ProblemFile]:  # type: ignore[override]  # a str would give its text
         return (self.file,)
 
     @classmethod
@@ -126,7 +126,7 @@ class OwnBenchmark(str):
             UsageError: also for a column of ours that there is not.
         """
         given = ProblemFile.parse(str(text), COLUMNS)
-        columns = {"id" if ours == "problem_id" else ours: theirs for ours, theirs in given.columns.items()}
+        columns = {"id" if column == "problem_id" else column: source for column, source in given.columns.items()}
         return cls(ProblemFile(str(Path(given.path).resolve()), columns))
 
 
@@ -193,18 +193,18 @@ def load(
     """
     config = task(name)
     metadata = config["metadata"]
-    if own := name.file if isinstance(name, OwnBenchmark) else None:
-        file: Path | None = Path(own.path)
+    if user_file := name.file if isinstance(name, OwnBenchmark) else None:
+        file: Path | None = Path(user_file.path)
     else:
         file = None if data_dir is None else _find(name, metadata, Path(data_dir))
     rows, source = _read_hub(config) if file is None else (list(read_rows(file)), str(file))
     if reader := metadata.get("reader"):
         rows = [_read_as(reader, row, f"{name}, row {number} of {source}") for number, row in enumerate(rows, 1)]
-    if own:
-        refuse_mixed(Path(source), rows, own.columns)
-        rows = [_as_named(row, own.columns, f"{name}, row {n} of {source}") for n, row in enumerate(rows, 1)]
+    if user_file:
+        refuse_mixed(Path(source), rows, user_file.columns)
+        rows = [_as_named(row, user_file.columns, f"{name}, row {n} of {source}") for n, row in enumerate(rows, 1)]
     problems = _problems(name, rows, metadata.get("columns") or {}, source, metadata.get("answer_after"))
-    if own:
+    if user_file:
         _refuse_hidden_choices(rows, problems, f"{name}, row 1 of {source}")
         _refuse_choices_beside(rows, problems, f"{name}, row 1 of {source}")
     sha256 = content_hash(problems)
@@ -394,12 +394,14 @@ def _check_columns(name: str, row: Mapping[str, Any], columns: Mapping[str, Any]
     """Raise UsageError with all missing columns, and for a user's own file with the option that names theirs."""
     needed: tuple[str, ...] = ("problem",) if "program" in columns else ("problem", "answer")
     needed += ("id",) if isinstance(name, OwnBenchmark) and "id" in columns else ()
-    missing = [(ours, columns.get(ours, ours)) for ours in needed if not {ours, columns.get(ours)} & row.keys()]
+    missing = [
+        (column, columns.get(column, column)) for column in needed if not {column, columns.get(column)} & row.keys()
+    ]
     if missing:
         accepted = " and no column ".join(" or ".join(map(repr, dict.fromkeys(pair))) for pair in missing)
-        usual = {ours: (columns.get(ours), *USUAL.get(ours, ())) for ours in needed if ours not in row}
-        theirs = {ours: next((c for c in row if c in names), "THEIRS") for ours, names in usual.items()}
-        give = f". Give {shlex.quote('columns=' + ','.join(map(':'.join, theirs.items())))}"
+        usual = {column: (columns.get(column), *USUAL.get(column, ())) for column in needed if column not in row}
+        sources = {column: next((c for c in row if c in names), "THEIRS") for column, names in usual.items()}
+        give = f". Give {shlex.quote('columns=' + ','.join(map(':'.join, sources.items())))}"
         hint = give if isinstance(name, OwnBenchmark) else ""
         raise UsageError(f"{where}: no column {accepted}. It has {', '.join(map(repr, row))}{hint}")
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Conventions", "Explanation", "Gold", "Grade", "Grader", "Progress", "Response", "Same"]
 
-Gold = str | tuple[str, ...]  # of several, each is right
+Gold = str | tuple[str, ...]  # each of several is right
 Response = tuple[Gold, str, str | None]  # with its gold, and its finish reason or None
 
 
@@ -81,5 +81,5 @@ def __getattr__(name: str) -> object:
     """Import the grader on first use, so that importing `evals.grading.extraction` alone stays fast."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: object = getattr(import_module(f"{__name__}.grader"), name)
-    return found
+    loaded: object = getattr(import_module(f"{__name__}.grader"), name)
+    return loaded

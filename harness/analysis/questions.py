@@ -37,8 +37,8 @@ def questions(run: Run, benchmark: str, table: pd.DataFrame, *, data_dir: str | 
         return texts
     data, record = manifest["identity"]["data"], manifest["record"]
     place = data_dir or record.get("data_dir")
-    own = next((name for name in own_benchmarks(manifest) if name == benchmark), None)
-    if own is None and (place is None or not Path(place).is_dir()):
+    is_own_file = next((name for name in own_benchmarks(manifest) if name == benchmark), None)
+    if is_own_file is None and (place is None or not Path(place).is_dir()):
         return {}
     choice_seed = data["choice_seed"]
     how: dict[str, Any] = {
@@ -46,7 +46,7 @@ def questions(run: Run, benchmark: str, table: pd.DataFrame, *, data_dir: str | 
         "choice_seed": 0 if choice_seed is None else choice_seed,
     }
     try:
-        dataset = benchmarks.load(own or benchmark, data_dir=place, **how)
+        dataset = benchmarks.load(is_own_file or benchmark, data_dir=place, **how)
     except (ValueError, OSError):  # the file has moved
         return {}
     if dataset.sha256 != data["sha256"]:

@@ -125,10 +125,10 @@ def analysed(name: str, sources: Sequence[Run], *, data_dir: str | None) -> Anal
     first = sources[0]
     try:
         manifests = filter(None, map(first.manifest, conditions))
-        own = {str(name): name for manifest in manifests for name in own_benchmarks(manifest)}
+        user_benchmarks = {str(name): name for manifest in manifests for name in own_benchmarks(manifest)}
         readable = read_subject(
             name,
-            {own.get(benchmark, benchmark): first.samples(benchmark) for benchmark in conditions},
+            {user_benchmarks.get(benchmark, benchmark): first.samples(benchmark) for benchmark in conditions},
             conditions,
             model_path=model,
             data_dir=data_dir or tiny_benchmarks(conditions),

@@ -240,12 +240,12 @@ def _mapped(at: Source, file: Path) -> Iterator[dict[str, Any]]:
     rows = list(file_rows(file))
     refuse_mixed(file, rows, at.columns)
     for row in rows:
-        found = {our: reach(row, their) for our, their in at.columns.items()}
-        for our, their in at.columns.items():
-            if found[our] is ABSENT:
-                near = expected(their, dict.fromkeys(name for of in rows for name in of))
-                raise UsageError(f"columns={our}:{their}: no row of {file} has such a column. {near}")
-        yield {**row, **found}
+        values = {column: reach(row, source_column) for column, source_column in at.columns.items()}
+        for column, source_column in at.columns.items():
+            if values[column] is ABSENT:
+                near = expected(source_column, dict.fromkeys(name for row_names in rows for name in row_names))
+                raise UsageError(f"columns={column}:{source_column}: no row of {file} has such a column. {near}")
+        yield {**row, **values}
 
 
 def _with_answer(row: dict[str, Any]) -> dict[str, Any]:

@@ -119,8 +119,8 @@ def run_task(task: Task) -> None:
         elif restarts >= REQUEUES:
             logger.warning(f"not queued again after {restarts} times")
         else:
-            asked = subprocess.run(["scontrol", "requeue", job], capture_output=True, text=True, check=False)
-            logger.info(f"scontrol requeue {job}: {asked.stderr.strip() or 'done'}")
+            requeued = subprocess.run(["scontrol", "requeue", job], capture_output=True, text=True, check=False)
+            logger.info(f"scontrol requeue {job}: {requeued.stderr.strip() or 'done'}")
         sys.exit(RESUMABLE)
     if code:
         sys.exit(code)

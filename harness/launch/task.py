@@ -89,7 +89,7 @@ class Task:
             keep_to_part_of_card()
             with full_disk_named(make_home()):
                 self.job_run().run()
-        except Exception as error:  # of any kind: the command that waits finds it in the folder
+        except Exception as error:  # any kind: the command that waits finds it in the folder
             logger.error(redact(traceback.format_exc()))
             write_json(self.folder / ERROR, {"error": redact(f"{type(error).__name__}: {error}"), "when": now()})
             return 1

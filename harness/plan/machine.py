@@ -410,7 +410,7 @@ def _downloads(jobs: Sequence[Job], local: Sequence[Job], data_dir: str | None) 
     if data_dir is None and jobs and SCALES[jobs[0].scale].family is not None:
         return  # they are written by the run
     for name in dict.fromkeys(name for job in jobs for name in job.protocol.benchmarks.value):
-        on_hub = benchmarks.task(name).get("dataset_path")  # of a file of your own there is none
+        on_hub = benchmarks.task(name).get("dataset_path")  # a file of your own has none
         if data_dir is not None or on_hub is None:
             yield partial(benchmarks.load, name, data_dir=data_dir)
         else:

@@ -197,7 +197,7 @@ def _receive(number: int, _: FrameType | None) -> None:
         raise StoppedAtOnce(name)
     if not _finishing:
         raise Interrupted("between two steps")
-    below = "\n" * on_terminal()  # of a progress bar and the terminal's ^C
+    below = "\n" * on_terminal()  # below a progress bar and the terminal's ^C
     block = _finishing[-1]
     logger.info(f"{below}{name}: {block.what}; a second signal stops at once")
     if block.patience is not None:

@@ -42,7 +42,7 @@ def options(prompt: str = "examples/own/prompt.yaml") -> tuple[Any, RunOptions]:
 
 
 @pytest.fixture(autouse=True)
-def _here(monkeypatch: pytest.MonkeyPatch) -> None:
+def _in_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
 
 

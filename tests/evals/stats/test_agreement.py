@@ -66,8 +66,8 @@ def test_the_answers_of_threads(what: str, a: Side, b: Side, expected: Answer) -
 
 
 def test_the_sentences_have_their_numbers() -> None:
-    found = agreement(Side("47.4", 30, 64), Side("43.75", 30, 64))
-    assert found.sentence == (
+    result = agreement(Side("47.4", 30, 64), Side("43.75", 30, 64))
+    assert result.sentence == (
         "A difference: if one model is sampled twice, a gap of 3.65 points or more has a probability of about 0.7 % "
         "(at most 2.5 %)."
     )

@@ -31,7 +31,7 @@ def test_unlike_spreads() -> None:
 
 def test_the_collapses_that_would_undo_a_difference_by_hand() -> None:
     # a = 0.7 is 0.05 above b: if 1/14 of a's trainings end at 0, its mean is 0.7 (13/14) = 0.65. Three seeds show none
-    # of these with (13/14)^3 = 0.80. 41 seeds: (13/14)^41 = 0.048
+    # the chance is (13/14)^3 = 0.80 with these. 41 seeds: (13/14)^41 = 0.048
     undone = undoing((0.7, 0.65), (3, 3), "avg")
     assert undone is not None
     assert (undone.side, undone.share, undone.seeds) == ("a", pytest.approx(1 / 14), 3)

@@ -93,7 +93,7 @@ def test_what_is_needed_is_the_least_that_suffices() -> None:
     assert chance(0.05, s, problems=100, samples=4, seeds=k - 1) < 0.8
     assert chance(0.05, s, problems=100, samples=4, seeds=k) >= 0.8
     # thirty problems that differ between the methods by 0.15 leave a standard error of 2.7 points whatever the number
-    # of seeds: 5 points are 1.8 of them, short of the 2.8 that 80 % needs
+    # seeds: 5 points are 1.8 of their standard errors, short of the 2.8 that 80 % needs
     assert seeds_needed(0.05, spread(), target_power=0.8, problems=30, samples=64) is None
 
 

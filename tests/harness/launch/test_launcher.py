@@ -220,9 +220,9 @@ def test_another_process_knows_the_users_benchmarks(monkeypatch: pytest.MonkeyPa
     values = {"arm": "base", "protocol.benchmarks": [benchmark], "launcher": "local", "hardware.device": "cpu"}
     (task,) = tasks_of(prepare("egsw", RunOptions.of(values), ""))
     text = pickle.dumps(task)
-    there = pickle.loads(text)  # noqa: S301
-    assert there.here().folder == task.folder
-    (name,) = there.job.protocol.benchmarks.value
+    sent = pickle.loads(text)  # noqa: S301
+    assert sent.job_run().folder == task.folder
+    (name,) = sent.job.protocol.benchmarks.value
     assert (name, name.file) == ("fractions", ProblemFile(str(rows), {"problem": "question"}))
     rows.write_text('{"question": "1/2 + 1/2?", "answer": "2"}\n')
     with pytest.raises(RuntimeError, match="was changed since the launch"):

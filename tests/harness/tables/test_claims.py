@@ -226,7 +226,7 @@ def test_a_claim_on_curves_is_decided_over_seeds() -> None:
     assert (checked.outcome, line.covers, line.seeds_a) == ("holds", "seeds", 3)
     assert (line.a, line.difference) == (pytest.approx(0.21), pytest.approx(-0.7))
     # seeds 0.2, 0.21, 0.22 and 0.9, 0.91, 0.92: variances 1e-4 each, so the standard error is sqrt(2e-4 / 3). Welch's t
-    # of four degrees of freedom at 0.975 is 2.7764
+    # the quantile for four degrees of freedom at 0.975 is 2.7764
     assert line.high is not None and line.high == pytest.approx(-0.7 + 2.7764 * (2e-4 / 3) ** 0.5, abs=1e-5)
     one_seed = [measured("old", 5, curves=curves(0.9, 1)), measured("new", 5, curves=curves(0.2, 1))]
     assert check_claims(paper(lower), one_seed, "tiny")[0].outcome == "few seeds"
