@@ -1,4 +1,4 @@
-"""`rlvr new NAME`: write a method, its declaration and its test. They run as they are; change them step by step."""
+"""`rlvr new NAME`: write a method, its declaration and its test. They run as they are. Change them step by step."""
 
 from __future__ import annotations
 

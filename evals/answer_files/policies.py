@@ -14,7 +14,7 @@ from evals.grading.extraction import POLICIES
 from evals.grading.reasoning import READ, has_marker
 from evals.grading.verdicts import Verdict
 
-FORMS = ("boxed_last", "answer_line", "answer_tag", "hashes")  # that a response is written in; others take any number
+FORMS = ("boxed_last", "answer_line", "answer_tag", "hashes")  # that a response is written in. Others take any number
 LETTER = re.compile(r"\(?[A-J]\)?")  # a gold of a multiple choice, as `evals.grading.letters` reads them
 LONG = 500  # characters: such responses are no bare answers
 BARE = 3  # words: a file whose responses have no more holds bare answers
@@ -25,10 +25,10 @@ class PolicyEffect:
     """The same responses under another extraction policy.
 
     `found` of the `read` responses have an answer in its form (the engine gave no whole response for the other
-    `rows`), and `correct` are correct under it; `gained` of them are not under the policy in use, and `lost` are
+    `rows`), and `correct` are correct under it. `gained` of them are not under the policy in use, and `lost` are
     correct under the policy in use alone. `changed` have another verdict, such as wrong for no answer. `unscored` of
     the rows are unscored under it: the share that is printed is of the others. `unequal` box different texts, of which
-    boxed_strict takes none; None elsewhere.
+    boxed_strict takes none. None elsewhere.
     """
 
     policy: str
@@ -62,7 +62,7 @@ def policy_effects(
     progress: Progress | None = None,
     of_engine: Collection[int] = (),
 ) -> list[PolicyEffect]:
-    """The changes under each other policy, and where responses hold thoughts, under the other `reasoning`; the one with
+    """The changes under each other policy, and where responses hold thoughts, under the other `reasoning`. The one with
     most correct responses first. Rows without a response to read (`of_engine`) stay unscored under each. Left out are
     `letter` where golds are none, and `whole` where responses are long.
 
@@ -103,7 +103,7 @@ def policy_effects(
 
 
 def advice(responses: Sequence[str], grades: Sequence[Grade], effects: Sequence[PolicyEffect], used: str) -> str | None:
-    """Which policy reads the responses, where most ended without an answer in the form of the one in use; else None.
+    """Which policy reads the responses, where most ended without an answer in the form of the one in use, else None.
 
     A form that most responses have comes first. Other policies take some text of any response, so among them the one
     with most correct answers is named."""

@@ -128,7 +128,7 @@ _DOING = (
     r"|counting|plugging|factoring|taking|squaring|computing|evaluating|setting|considering|rearranging|integrating"
     r"|differentiating|letting|putting)"
 )
-_LED = (  # may stand before a form; possessive, so that it is read once
+_LED = (  # may stand before a form. Possessive, so that it is read once
     r"(?:(?:and|so|thus|hence|therefore|then|finally|now|also|that|in\s+conclusion|as\s+a\s+result|in\s+total|overall"
     r"|altogether|it\s+follows\s+that|this\s+(?:means|shows|implies)(?:\s+that)?"
     r"|(?:we|one)\s+(?:get|find|obtain|have|conclude|see)(?:\s+that)?"

@@ -19,13 +19,13 @@ COLUMNS = ("problem", *benchmarks.USUAL["problem"])  # "problem" of our evaluati
 
 
 def questions(run: Run, benchmark: str, table: pd.DataFrame, *, data_dir: str | None) -> dict[str, str]:
-    """problem_id -> question, with the choices as they were offered; {} where no file at hand has the problems.
+    """problem_id -> question, with the choices as they were offered, or {} where no file at hand has the problems.
 
     Nothing is downloaded. A file whose problems are not those that were measured is not read.
 
     Args:
         table: the run's rows of that benchmark.
-        data_dir: where the benchmarks are; None: where the evaluation read them.
+        data_dir: where the benchmarks are. None: where the evaluation read them.
     Raises:
         DamagedFileError: the manifest is.
     """

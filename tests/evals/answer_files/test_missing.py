@@ -1,4 +1,4 @@
-"""Values that are missing, there twice, or none: each is refused by row or by name, or said; none is read as wrong."""
+"""Values that are missing, there twice, or none: each is refused by row or by name, or said. None is read as wrong."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_golds_of_another_file_that_are_none_are_refused_by_their_row(
 
 
 def test_words_that_look_like_nothing_are_golds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`none` and `null` may be answers in words; `0` and `False` are values."""
+    """`none` and `null` may be answers in words. `0` and `False` are values."""
     for gold in ("none", "null", "0", "False", "N/A", "∅"):
         path = lines(tmp_path / "a.jsonl", {"gold": gold, "response": rf"\boxed{{{gold}}}"})
         assert grade(capsys, "grade", path)["rows"] == 1

@@ -86,7 +86,7 @@ def test_verdicts_beside_objects_and_lists(tmp_path: Path, capsys: pytest.Captur
 
 @pytest.mark.parametrize("path", ["outputs.iscorrect", "outputs.all.-1"])
 def test_verdicts_inside_objects(path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Open-Reasoner-Zero's dumps of a training: `score` is an advantage, and the verdict is inside; 3 of 4."""
+    """Open-Reasoner-Zero's dumps of a training: `score` is an advantage, and the verdict is inside. 3 of 4."""
     rows = [
         {"prompt": prompt, "score": score, "outputs": {"response": RIGHT, "iscorrect": right, "all": [False, right]}}
         for prompt, score, right in [("p1", 0.5, True), ("p1", -0.5, False), ("p2", 0.0, True), ("p2", 0.0, True)]
@@ -129,7 +129,7 @@ def test_events_of_several_kinds_say_which_to_keep(tmp_path: Path, capsys: pytes
 
 
 def test_columns_may_name_a_column_of_the_golds_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """OpenRLHF's batch inference: input and output, and the data set calls the gold label; 1 of 2 right."""
+    """OpenRLHF's batch inference: input and output, and the data set calls the gold label. 1 of 2 right."""
     path = lines(tmp_path / "out.jsonl", {"input": "q1", "output": RIGHT}, {"input": "q2", "output": WRONG})
     gold = lines(tmp_path / "data.jsonl", {"input": "q1", "label": "2"}, {"input": "q2", "label": "2"})
     document = done(capsys, "grade", path, f"gold={gold}", "columns=problem:input,response:output,answer:label")
@@ -169,7 +169,7 @@ EVALCHEMY = {
 
 
 def test_columns_find_the_list_that_has_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Evalchemy's results look like lm-eval's scores, but hold the samples; 3 of 4 right."""
+    """Evalchemy's results look like lm-eval's scores, but hold the samples. 3 of 4 right."""
     path = whole(tmp_path / "results.json", EVALCHEMY)
     message = refused(capsys, "grade", path)
     assert (
