@@ -174,13 +174,13 @@ def _claims() -> str:
     for row in rows:
         url = f"https://github.com/{row['repository']}/tree/{row['commit']}"
         chosen = f"{_short(row['largest_of_equal'])} of {float(row['evaluations']):.0f}" if row["evaluations"] else "–"
-        ours = _short(row["ours"])
+        our_score = _short(row["ours"])
         if _series(row) in samples:
-            ours = f'<a href="samples/#{_series(row)}" title="samples that both graders read">{ours}</a>'
+            our_score = f'<a href="samples/#{_series(row)}" title="samples that both graders read">{our_score}</a>'
         cells = (
             f'<a href="{url}">{escape(row["repository"].rpartition("/")[2])}</a>: {escape(row["recipe"])}',
             *map(escape, (row["benchmark"], row["printed"], _short(row["file"]))),
-            *(ours, chosen, row["seeds"]),
+            *(our_score, chosen, row["seeds"]),
         )
         verdict = f"<td><details><summary>{escape(row['verdict'])}</summary>{escape(row['why'])}</details></td>"
         lines.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}{verdict}</tr>")

@@ -221,15 +221,15 @@ def curves(*files: PathLike, name: str | None = None, columns: dict[str, str] | 
 
     paths = _existing(files, "logs or tables of a training, one a seed")
     refuse_same(paths, "a seed")
-    runs, gone = import_curves(paths, paths[0].stem if name is None else name, columns or {})
+    runs, deleted = import_curves(paths, paths[0].stem if name is None else name, columns or {})
     rows = [{"file": str(p), "run": str(r.folder), "steps": len(r.curve)} for p, r in zip(paths, runs, strict=True)]
     lines = [f"{row['run']}: {row['steps']} steps of {row['file']}" for row in rows]
     sentences = {path: _told_of(run.record["source"]) for path, run in zip(paths, runs, strict=True)}
     alike = all(lines_of_file == sentences[paths[0]] for lines_of_file in sentences.values())
     for path, lines_of_file in list(sentences.items())[: 1 if alike else None]:
         lines += lines_of_file if alike else [f"{path}:", *(f"  {line}" for line in lines_of_file)]
-    if gone:
-        lines.append(f"deleted: {gone} more seeds of an earlier import of this name")
+    if deleted:
+        lines.append(f"deleted: {deleted} more seeds of an earlier import of this name")
     lines.append(f"draw them: {shlex.join(['rlvr', 'page', ','.join(str(run.folder) for run in runs)])}")
     lines.append(f"beside your runs: add curves={str(runs[0].folder).removesuffix('0')}* to rlvr page or rlvr report")
     return Result({"imported": rows}, "\n".join(lines), rows)

@@ -70,8 +70,8 @@ def group_advantages(rewards: Tensor, groups: Tensor) -> Tensor:
     """(r - mean) / (std + 1e-6) in each group, n - 1 in the deviation: [B]."""
     advantages = torch.zeros_like(rewards)
     for number in groups.unique():
-        mine = groups == number
-        advantages[mine] = (rewards[mine] - rewards[mine].mean()) / (rewards[mine].std() + 1e-6)
+        members = groups == number
+        advantages[members] = (rewards[members] - rewards[members].mean()) / (rewards[members].std() + 1e-6)
     return advantages
 
 

@@ -125,10 +125,10 @@ class VerlActor:
 
     def _refuse_unknown(self, words: list[str]) -> None:
         """A value that only the shell of the authors knows must not be one that the loss reads."""
-        ours = {key_of(word) for word in self.overrides}
+        overridden = {key_of(word) for word in self.overrides}
         for word in words:
             read = key_of(word).startswith(("actor_rollout_ref.actor.", "algorithm."))
-            if read and "$" in word and key_of(word) not in ours:
+            if read and "$" in word and key_of(word) not in overridden:
                 raise ValueError(f"{self.script}: the value of {word} is not known without running the script")
 
     def _config(self, home: Path, words: list[str], step: int, passes: int) -> Any:
@@ -143,10 +143,10 @@ class VerlActor:
         }
         given = [_quoted(word) for word in words]
         # Only these sizes may be new keys: an old yaml may lack one. The authors' own arguments must exist in it.
-        ours = [f"++actor_rollout_ref.actor.{key}={value}" for key, value in sizes.items()]
+        size_options = [f"++actor_rollout_ref.actor.{key}={value}" for key, value in sizes.items()]
         os.chdir(home)  # recipes name their search path relative to it
         with initialize_config_dir(str(home / self.yaml[0]), version_base=None):
-            composed = compose(self.yaml[1], overrides=[*given, *ours, *self.overrides])
+            composed = compose(self.yaml[1], overrides=[*given, *size_options, *self.overrides])
         actor = composed.actor_rollout_ref.actor
         if not self.typed:
             from omegaconf import OmegaConf

@@ -65,9 +65,9 @@ def split(model: Any, probe: Tensor) -> SplitModel:
     with torch.inference_mode():
         ids = probe[:, :_PROBE].to(model.device)
         whole = model(input_ids=ids, use_cache=False).logits.double()
-        ours = projection(parts.hidden_states(ids)).double()
+        projected = projection(parts.hidden_states(ids)).double()
         tolerance = _TOLERANCE.get(str(model.dtype).removeprefix("torch."), _COARSE) * whole.abs().max()
-        if ours.shape != whole.shape or not (ours - whole).abs().max() <= tolerance:
+        if projected.shape != whole.shape or not (projected - whole).abs().max() <= tolerance:
             raise ValueError(f"{what}: expected logits that are those of its output layer on its hidden states")
     return parts
 

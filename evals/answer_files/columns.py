@@ -86,10 +86,10 @@ def refuse_columnar(row: Mapping[str, object], columns: Mapping[str, str], sampl
     golds = samples[0].golds if samples else ()
     if not 1 < len(golds) == len(samples) or len({*golds}) == 1:
         return
-    paths = {ours: columns.get(ours, ours) for ours in ("problem", "answer", "response", "expected")}
+    paths = {column: columns.get(column, column) for column in ("problem", "answer", "response", "expected")}
     paths["answer"] = "gold" if paths["answer"] not in row and "gold" in row else paths["answer"]
-    lists = {ours: path for ours, path in paths.items() if isinstance(reach(row, path), list)}
-    made = ", ".join(f"{ours}: .[{at}]" for at, ours in enumerate(lists))
+    lists = {column: path for column, path in paths.items() if isinstance(reach(row, path), list)}
+    made = ", ".join(f"{column}: .[{at}]" for at, column in enumerate(lists))
     columns_of = ", ".join(map(in_jq, lists.values()))
     raise UsageError(
         f"answer is {short(list(golds))}, and there are as many responses as golds. If each response has its own gold, "
@@ -123,7 +123,7 @@ def by_name(row: Mapping[str, object], columns: Mapping[str, str]) -> dict[str, 
 def sample_of(row: Mapping[str, object], columns: Mapping[str, str]) -> Sample:
     """A sample with nothing but the columns of its row, which are written out again. One that was given to another name
     of ours, and has one of them, is kept as NAME_in_file."""
-    away = {source for ours, source in columns.items() if source in READ and source != ours}
+    away = {source for column, source in columns.items() if source in READ and source != column}
     return Sample(others={f"{name}_in_file" if name in away else name: value for name, value in row.items()})
 
 

@@ -78,9 +78,9 @@ def _as_gold(row: Mapping[str, object], columns: Mapping[str, str]) -> dict[str,
     """A row of golds, its columns by our names. A task of HumanEval, HumanEval+ or MBPP+ as published has its test for
     one."""
     named = dict(row)
-    for ours in {"problem_id", "problem", "answer"} & {*columns}:
-        if ours not in named and (value := reach(row, columns[ours])) is not ABSENT:
-            named[ours] = value
+    for column in {"problem_id", "problem", "answer"} & {*columns}:
+        if column not in named and (value := reach(row, columns[column])) is not ABSENT:
+            named[column] = value
     if "answer" not in named and "gold" in named:
         named["answer"] = named["gold"]
     if "answer" in named or "test" not in named:

@@ -125,8 +125,8 @@ def advice(responses: Sequence[str], grades: Sequence[Grade], effects: Sequence[
             f"{lacking}; no other policy gives more correct ones. If a column holds extracted answers, type "
             "columns=response:COLUMN with policy=whole"
         )
-    some = f"; {form.found} have one in the form of {form.policy}" if form is not None and form.found else ""
+    alternative = f"; {form.found} have one in the form of {form.policy}" if form is not None and form.found else ""
     bare = median(len(response.split()) for response in responses) <= BARE
     best = max(right, key=lambda effect: (effect.correct, effect.policy == ("whole" if bare else "qwen")))
     typed = best.policy.replace(", ", " ")  # a policy may stand with a reasoning
-    return f"{lacking}{some}; policy={typed} finds one in {best.found}, and {best.correct} are correct"
+    return f"{lacking}{alternative}; policy={typed} finds one in {best.found}, and {best.correct} are correct"

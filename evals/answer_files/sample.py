@@ -68,13 +68,13 @@ class Sample:
 
     def row(self) -> dict[str, object]:
         """The sample as a row that is written: the file's own columns, and ours."""
-        ours = {
+        our_columns = {
             "problem_id": self.problem_id,
             "answer": self.gold,
             "golds": list(self.golds) if len(self.golds) > 1 else None,
             **{f.name: getattr(self, f.name) for f in fields(self) if f.name in _WRITTEN},
         }
-        return {**self.others, **{name: value for name, value in ours.items() if value is not None}}
+        return {**self.others, **{name: value for name, value in our_columns.items() if value is not None}}
 
 
 _WRITTEN = (

@@ -57,9 +57,9 @@ def ended(row: Sample) -> str | None:
     return "error" if row.sampling_error is not None and row.finish_reason not in WITHHELD else row.finish_reason
 
 
-def with_columns(rows: Sequence[Sample], ours: Columns) -> Iterator[dict[str, object]]:
+def with_columns(rows: Sequence[Sample], our_columns: Columns) -> Iterator[dict[str, object]]:
     """The rows with our columns."""
-    for row, values in zip(rows, zip(*ours.values(), strict=True), strict=True):
-        kept = {f"{name}_in_file" if name in ours else name: value for name, value in row.row().items()}
+    for row, values in zip(rows, zip(*our_columns.values(), strict=True), strict=True):
+        kept = {f"{name}_in_file" if name in our_columns else name: value for name, value in row.row().items()}
         kept |= {"finish_reason": ended(row)} if row.sampling_error is not None else {}
-        yield kept | dict(zip(ours, values, strict=True))
+        yield kept | dict(zip(our_columns, values, strict=True))

@@ -137,7 +137,11 @@ def not_counted(samples: pd.DataFrame) -> Iterable[str]:
         lost |= samples["truncated"] == 1
     silent = ~lost & samples["silent"] if "silent" in samples else ~lost & False
     parts = ((lost, TRUNCATED, "truncated or unscored"), (silent, SILENT, "without an answer"))
-    return [f"{which.mean():.1%} of the samples are {text}" for which, most, text in parts if which.mean() > most]
+    return [
+        f"{is_excluded.mean():.1%} of the samples are {text}"
+        for is_excluded, most, text in parts
+        if is_excluded.mean() > most
+    ]
 
 
 def known_size(names: Iterable[str]) -> int | None:

@@ -146,7 +146,9 @@ class Audit:
                 lines[-1] += f"; the standard deviation of the {self.seeds} seeds is {100 * self.seeds_sd:.1f}"
         lines += [f"  a known fault of the tool: {fault}" for fault in self.faults]
         if self.differing:
-            values = "; ".join(f"{key} {stated} (declared: {ours})" for key, (stated, ours) in self.differing.items())
+            values = "; ".join(
+                f"{key} {stated} (declared: {declared})" for key, (stated, declared) in self.differing.items()
+            )
             lines.append(f"  settings that differ: {values}")
         return "\n".join(lines)
 

@@ -89,8 +89,11 @@ def search(printed: Printed, evidence: Evidence, base: Evidence | None = None) -
 
 def search_in(tried: Tried, printed: Printed, evidence: Evidence) -> Match:
     """`search` in the numbers of files, which are the same for every printed number with one k."""
-    meant = [printed, *([replace(printed, share=True)] if not printed.share and printed.may_be_share else [])]
-    every = [_search_one(printed_reading, evidence, tried) for printed_reading in meant]
+    printed_readings = [
+        printed,
+        *([replace(printed, share=True)] if not printed.share and printed.may_be_share else []),
+    ]
+    every = [_search_one(printed_reading, evidence, tried) for printed_reading in printed_readings]
     # not matched, by chance, too long: in this order the next reading of the number is better
     return min(every, key=lambda result: (not result.matches, not result.explained, result.bits))
 

@@ -170,7 +170,7 @@ def started(role: str, job: Mapping[str, Any], ends: Mapping[str, FileIO], limit
 def _bubblewrap(disk_mb: int) -> list[str]:
     """The command up to its program."""
     namespaces = ["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"]
-    who = ["--uid", "65534", "--gid", "65534", "--cap-drop", "ALL", "--die-with-parent", "--clearenv"]
+    user = ["--uid", "65534", "--gid", "65534", "--cap-drop", "ALL", "--die-with-parent", "--clearenv"]
     variables = {"HOME": "/sandbox", "TMPDIR": "/sandbox", "PATH": "/usr/bin:/bin"}
     variables |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     # the one folder to write to has two names. A Python that lives under /tmp is mounted inside it
@@ -181,7 +181,7 @@ def _bubblewrap(disk_mb: int) -> list[str]:
         link = os.path.islink(path)
         files += ["--symlink", os.readlink(path), path] if link else ["--ro-bind", path, path]
     set_variables = [word for key, value in variables.items() for word in ("--setenv", key, value)]
-    return ["bwrap", *namespaces, *who, *set_variables, *folder, *files, "--chdir", "/sandbox", "--remount-ro", "/"]
+    return ["bwrap", *namespaces, *user, *set_variables, *folder, *files, "--chdir", "/sandbox", "--remount-ro", "/"]
 
 
 @functools.cache

@@ -40,8 +40,8 @@ def counts_of_rows(rows: object) -> tuple[pd.DataFrame, dict[Any, int], str]:
     cell = seed * len(problems) + problem
     if (again := pd.DataFrame({"cell": cell, "sample": rows["sample"]}).duplicated()).any():
         twice = rows[["train_seed", "problem_id", "sample"]][again].iloc[0]
-        which = ", ".join(f"{name} {value}" for name, value in twice.items())
-        raise UsageError(f"the verdict table holds the same sample twice: {which}")
+        place_of_sample = ", ".join(f"{name} {value}" for name, value in twice.items())
+        raise UsageError(f"the verdict table holds the same sample twice: {place_of_sample}")
     scored, correct = (rows["verdict"] != Verdict.UNSCORED).to_numpy(), (rows["verdict"] == Verdict.CORRECT).to_numpy()
     length, answer = (pd.to_numeric(rows[name]).to_numpy(float, na_value=np.nan) for name in ("tokens", "answer_class"))
     replied = (~rows["finish_reason"].isin(WITHHELD)).to_numpy()
@@ -85,10 +85,10 @@ def _votes(
 ) -> tuple[list[tuple[int, tuple[int, ...]]], str]:
     """(of each cell: the votes of the correct class, the sorted ones of the others, a contradiction, or "")."""
     answers, place = np.unique(answer, return_inverse=True)
-    classes, which = np.unique(cell * len(answers) + place, return_inverse=True)
+    classes, class_of_vote = np.unique(cell * len(answers) + place, return_inverse=True)
     right: dict[int, tuple[int, int]] = {}  # (class, votes)
     rivals: dict[int, list[int]] = {}
-    sizes, rights = np.bincount(which), np.bincount(which, correct)
+    sizes, rights = np.bincount(class_of_vote), np.bincount(class_of_vote, correct)
     of_cell, of_answer = (classes // len(answers)).tolist(), answers[classes % len(answers)].tolist()
     for c, number, size, of_right in zip(of_cell, of_answer, sizes.tolist(), rights.tolist(), strict=True):
         if not of_right:

@@ -95,7 +95,7 @@ def repeat(
     return Repeat(mean, variance / seeds, variance * more / paper_seeds, seeds - 1.0)
 
 
-def come_back(published: float, ours: Repeat, margin: float | None) -> Comeback:
+def come_back(published: float, prediction: Repeat, margin: float | None) -> Comeback:
     """Whether the published value comes back.
 
     comes back: the true difference lies within the margin (two one-sided tests at 5 %). does not come back: the
@@ -104,11 +104,11 @@ def come_back(published: float, ours: Repeat, margin: float | None) -> Comeback:
     Args:
         margin: the largest difference that counts as none. None: not declared, so nothing comes back.
     """
-    if ours.unknown:
-        return Comeback("cannot tell", None, None, margin, ours.unknown)
-    half = ours.half()
-    low, high = ours.mean - half, ours.mean + half
-    if margin is not None and abs(published - ours.mean) + ours.half(0.9) < margin:
+    if prediction.unknown:
+        return Comeback("cannot tell", None, None, margin, prediction.unknown)
+    half = prediction.half()
+    low, high = prediction.mean - half, prediction.mean + half
+    if margin is not None and abs(published - prediction.mean) + prediction.half(0.9) < margin:
         return Comeback("comes back", low, high, margin)
     if not low <= published <= high:
         return Comeback("does not come back", low, high, margin)

@@ -95,8 +95,8 @@ def resolve(
 
 def _protocol(arm: Arm, reproduction: Reproduction, scale: Scale, overrides: Mapping[str, Any]) -> Protocol:
     protocol = protocols.get(scale.protocol or arm.protocol or reproduction.protocol)
-    mine = {key.removeprefix("protocol."): v for key, v in overrides.items() if key.startswith("protocol.")}
-    return protocol.override(mine, Origin.USER, "command line") if mine else protocol
+    protocol_values = {key.removeprefix("protocol."): v for key, v in overrides.items() if key.startswith("protocol.")}
+    return protocol.override(protocol_values, Origin.USER, "command line") if protocol_values else protocol
 
 
 def _context(arm: Arm, reproduction: Reproduction, scale: Scale, overrides: Mapping[str, Any]) -> Context | None:

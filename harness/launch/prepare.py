@@ -305,8 +305,8 @@ def read_jobs(paper: str | Reproduction, options: RunOptions) -> list[Job]:
     values = options.declared()
     for key in values:
         if key in ("models", "seed"):
-            meant = {"models": "model", "seed": "seeds"}[key]
-            raise UsageError(f"{key}={values[key]}: no such option. Did you mean {meant!r}?")
+            option = {"models": "model", "seed": "seeds"}[key]
+            raise UsageError(f"{key}={values[key]}: no such option. Did you mean {option!r}?")
     choices = {"models": models, "arms": arms, "sets": sets}
     jobs = resolve(declared, **choices, scale=scale, backend=backend, seeds=seeds, overrides=values)
     for key in sorted(set(arms or ()) - {job.arm for job in jobs}):

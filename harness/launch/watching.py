@@ -59,7 +59,7 @@ def _watch(cluster: Local | Slurm, tasks: Mapping[Path, Task], ended: dict[Path,
     """Wait until each job has its outcome in `ended`."""
     before = dict.fromkeys(tasks, WAITING)
     total = len(ended) + len(tasks)
-    gone: dict[Path, float] = {}  # when a job was first seen to have ended
+    ended_at: dict[Path, float] = {}  # when a job was first seen to have ended
     while len(ended) < total:
         if requested():
             rest = cluster.close()
@@ -72,7 +72,7 @@ def _watch(cluster: Local | Slurm, tasks: Mapping[Path, Task], ended: dict[Path,
                     view.shows(folder, state)
                 before[folder] = state
                 continue
-            late = time.monotonic() - gone.setdefault(folder, time.monotonic()) >= cluster.late_s
+            late = time.monotonic() - ended_at.setdefault(folder, time.monotonic()) >= cluster.late_s
             if (done := outcome(tasks[folder], state if late else None)) is not None:
                 ended[folder] = done
                 error = None if done.error is None else str(done.error)

@@ -47,9 +47,9 @@ def hardware_of(options: RunOptions, name: str = DEFAULT) -> Hardware:
         UsageError: no such key, or a value that does not fit.
     """
     kind: type[Hardware] = backend(name).hardware
-    mine = options.group("hardware")
+    settings = options.group("hardware")
     valid = [f"hardware.{key}" for key in kind.help()]
-    for key, value in mine.items():
+    for key, value in settings.items():
         if f"hardware.{key}" not in valid:
             backends = [
                 name_of_backend for name_of_backend in BACKENDS if key in backend(name_of_backend).hardware.help()
@@ -57,7 +57,7 @@ def hardware_of(options: RunOptions, name: str = DEFAULT) -> Hardware:
             missing = f"backend={name} has no such setting; backend={', '.join(backends)} has it"
             nearby = f"no such key. {nearest(f'hardware.{key}', valid)}"
             raise UsageError(f"hardware.{key}={value}: {missing if backends else nearby}")
-    return kind(**mine)
+    return kind(**settings)
 
 
 @dataclass(frozen=True)
@@ -115,8 +115,8 @@ def machine_of(options: RunOptions) -> Machine:
         return Machine(hardware_of(options, name), None, explicit)
     if profile not in (*PROFILES, AUTO):
         names = [*PROFILES, AUTO]
-        ours = f"Give {of_cards}, or one of {', '.join(names)}" if (of_cards := _several(str(profile))) else ""
-        raise UsageError(f"hardware={profile}: no such profile. {ours or expected(str(profile), names)}")
+        remedy = f"Give {of_cards}, or one of {', '.join(names)}" if (of_cards := _several(str(profile))) else ""
+        raise UsageError(f"hardware={profile}: no such profile. {remedy or expected(str(profile), names)}")
     try:
         base = (this_machine() if profile == AUTO else PROFILES[profile]).base(name)
     except UsageError as error:

@@ -116,10 +116,10 @@ def import_archive(path: Path) -> tuple[int, int, int]:
 
 def _keep_others(before: Path, folder: Path) -> None:
     """Move what is not the program's from a run's folder before to the folder that replaces it."""
-    ours = {RECORD, LINK, *(read_object(before / RECORD) or {}).get("files", {})}
+    listed = {RECORD, LINK, *(read_object(before / RECORD) or {}).get("files", {})}
     for path in sorted(before.rglob("*")):
         name = path.relative_to(before)
-        if (path.is_symlink() or not path.is_dir()) and name.as_posix() not in ours and not (folder / name).exists():
+        if (path.is_symlink() or not path.is_dir()) and name.as_posix() not in listed and not (folder / name).exists():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             path.rename(folder / name)
 

@@ -354,10 +354,10 @@ class Run:
         rows: Any = self.rows(benchmark, columns)
         frame: pd.DataFrame = rows.to_pandas() if isinstance(rows, pa.Table) else rows
         unknown = {name: None for name in ("tokens", "finish_reason") if name not in frame}  # answers of others
-        ours = (
+        our_columns = (
             {"answer": frame["extracted"]} if "extracted" in frame else {}
         )  # the answers that `rlvr grade` extracted, beside the file's own
-        return frame.assign(**unknown, **ours, problem_id=frame["problem_id"].astype(str))
+        return frame.assign(**unknown, **our_columns, problem_id=frame["problem_id"].astype(str))
 
     @property
     def keeps_responses(self) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 from evals.files import text_sha256
 
-OURS = ("baselines", "harness", "evals", "rlvr")
+PACKAGES = ("baselines", "harness", "evals", "rlvr")
 PAPERS = ("anchors", "egsw", "entropy_advantage", "erpo", "forking_tokens", "trial_and_error")
 """The papers of this project. Their code is identified by its commit, in the record of every run."""
 
@@ -25,7 +25,7 @@ def own_code(equation: Callable[..., Any]) -> str | None:
     """
     equation = inspect.unwrap(equation)
     package, *rest = equation.__module__.split(".")
-    if package in OURS or (package == "reproductions" and rest[0] in PAPERS):
+    if package in PACKAGES or (package == "reproductions" and rest[0] in PAPERS):
         return None
     name = getattr(sys.modules.get(equation.__module__), "__file__", None)
     if name is None or equation.__module__ == "__main__":

@@ -63,7 +63,7 @@ def judge(paper: Reproduction, cell: Published, match: Measured, every: Sequence
     # where the paper took the fewest samples for each of ours, its noise is the largest
     counts = [(match.n[name], _paper_samples(paper, cell, match, name)) for name in values.benchmarks]
     samples, paper_samples = max(counts, key=lambda pair: pair[0] / pair[1])
-    ours = repeat(
+    prediction = repeat(
         table,
         trained=match.trained,
         samples=samples,
@@ -73,7 +73,7 @@ def judge(paper: Reproduction, cell: Published, match: Measured, every: Sequence
         bounded=cell.metric != "mean_tokens",
     )
     margin = cell_margin(paper, cell)
-    return come_back(_value(cell), ours, None if margin is None else margin[0])
+    return come_back(_value(cell), prediction, None if margin is None else margin[0])
 
 
 def prediction_text(judged: Comeback | None, factor: float) -> str:

@@ -84,8 +84,8 @@ def several_samples(series: Series, files: Files, evidence: Evidence, grader: Gr
         path, _, _ = max(series.matches(files), key=lambda match: match[2])
         rows = read_rows(series, files, path)
         grades = grader.grade_responses([(row.gold, row.response, None) for row in rows], "qwen")
-        ours = pd.DataFrame(columns_of_responses(rows, grades, grader, "policy qwen"))
-        scores += score(ours.assign(problem_id=[row.problem_id for row in rows]), ks=ks, metrics=("maj",))
+        columns = pd.DataFrame(columns_of_responses(rows, grades, grader, "policy qwen"))
+        scores += score(columns.assign(problem_id=[row.problem_id for row in rows]), ks=ks, metrics=("maj",))
     return ", ".join(f"{metric.name} {score_text(metric)}" for metric in scores)
 
 
@@ -123,13 +123,13 @@ def gap(samples: pd.DataFrame) -> dict[str, float]:
     Each sample has weight 1 in its problem's mean. Unscored samples leave the mean. Their effect is a separate cause,
     so the causes add up to the whole gap. Empty if a sample has no label.
     """
-    labels, ours = share(samples, "label"), share(samples, COMPARED)
+    labels, our_share = share(samples, "label"), share(samples, COMPARED)
     if labels is None or samples["label"].isna().any():
         return {}
     of_problem = samples.groupby("problem_id")["label"].transform("size")
     points = (1 - 2 * samples["label"]) * 100 / (samples["problem_id"].nunique() * of_problem)
     by_cause = {str(cause): float(sum(moved)) for cause, moved in points.groupby(samples["cause"], sort=False)}
-    rest = 0.0 if ours is None else 100 * (ours[0] - labels[0]) - sum(by_cause.values())
+    rest = 0.0 if our_share is None else 100 * (our_share[0] - labels[0]) - sum(by_cause.values())
     return by_cause | ({"unscored samples, left out": rest} if abs(rest) > 1e-9 else {})
 
 

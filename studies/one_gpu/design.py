@@ -135,5 +135,5 @@ def arguments(
         values |= {"position_advantage.first_step": first, "position_advantage.steps": steps}
     values |= more or {}
     named = [f"{key}={json.dumps(value) if isinstance(value, list) else value}" for key, value in values.items()]
-    which = [f"paper={entry.paper}", f"arm={entry.arm}", "scale=small", f"seeds=[{seed}]"]
-    return [*which, f"base_model={model}", f"data={data}", *named]
+    identity = [f"paper={entry.paper}", f"arm={entry.arm}", "scale=small", f"seeds=[{seed}]"]
+    return [*identity, f"base_model={model}", f"data={data}", *named]

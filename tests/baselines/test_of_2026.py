@@ -238,9 +238,9 @@ def test_reals_gradient_is_that_of_the_papers_loss() -> None:
     rewards = torch.tensor([1.0, 0.0, 1.0, 0.0, 0.0, 1.0], dtype=torch.float64)
     groups = torch.tensor([0, 0, 0, 1, 1, 1])
     batch = one_group(logp=logp, old_logp=old, mask=mask, rewards=rewards, groups=groups)
-    ours, paper_logp = logp.clone().requires_grad_(), logp.clone().requires_grad_()
+    policy_logp, paper_logp = logp.clone().requires_grad_(), logp.clone().requires_grad_()
     weights = aggregation_coefficients(mask, "sequence_mean", max_tokens=9).double()
-    policy_loss(ours, old, real(batch, tau=0.3), weights, objective=policy_gradient, mask=mask).backward()
+    policy_loss(policy_logp, old, real(batch, tau=0.3), weights, objective=policy_gradient, mask=mask).backward()
     (-real_objective(batch, paper_logp, 0.3)).backward()
-    assert ours.grad is not None and paper_logp.grad is not None and float(paper_logp.grad.abs().max()) > 0.1
-    torch.testing.assert_close(ours.grad, paper_logp.grad)
+    assert policy_logp.grad is not None and paper_logp.grad is not None and float(paper_logp.grad.abs().max()) > 0.1
+    torch.testing.assert_close(policy_logp.grad, paper_logp.grad)

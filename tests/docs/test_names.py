@@ -14,9 +14,17 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FOLDERS = "rlvr", "harness", "evals", "baselines", "reproductions", "studies", "benchmarks", "tests"
 # pronouns, adverbs and participles: a reader cannot see which thing has such a name
-VAGUE = re.findall(r"\w+", "asked found here it its of one others own said their theirs them there they told")
+VAGUE = re.findall(
+    r"\w+",
+    "asked found gone here it its meant mine neither of one others our ours own said some their theirs them there they "
+    "told which who whose",
+)
 # fields whose name is the key in a JSON document of a command
-STORED = {("evals/answer_files/policies.py", "found"), ("evals/audit/result.py", "of")}
+STORED = {
+    ("evals/answer_files/policies.py", "found"),
+    ("evals/audit/result.py", "of"),
+    ("evals/audit/result.py", "ours"),
+}
 
 
 def named(node: ast.AST) -> str:

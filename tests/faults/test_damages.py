@@ -36,7 +36,7 @@ def check(home: Path, undisturbed: Undisturbed) -> None:
     assert ending(home) == undisturbed.ending
 
 
-def some(cases: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def selected(cases: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return random.Random(0).sample(cases, min(CASES, len(cases)))
 
 
@@ -49,7 +49,7 @@ def test_files_of_a_run(measured: bool, finished: Path, undisturbed: Undisturbed
     if not measured:
         files = [file for file in files if "shards" in file or "final" in file]
     assert len(files) >= 3
-    for file, damage in some([(file, damage) for file in files for damage in DAMAGES_TRIED]):
+    for file, damage in selected([(file, damage) for file in files for damage in DAMAGES_TRIED]):
         home = copy(finished, tmp_path)
         if not measured:
             copied = job_folder(home)
@@ -67,7 +67,7 @@ def test_a_damaged_checkpoint_is_not_used(undisturbed: Undisturbed, tmp_path: Pa
         run(SAVE_OFTEN, killed, meanwhile=when(lambda _, s=saved, h=killed: any(h.rglob(s)), sends(signal.SIGKILL)))
         (newest,) = killed.rglob(f"checkpoint-{step}")
         files = [str(p.relative_to(killed)) for p in sorted(newest.rglob("*")) if p.is_file()]
-        for file, damage in some([(file, damage) for file in files for damage in (*DAMAGES_TRIED, "deleted")]):
+        for file, damage in selected([(file, damage) for file in files for damage in (*DAMAGES_TRIED, "deleted")]):
             home = copy(killed, tmp_path)
             DAMAGES[damage](home / file, home)
             check(home, undisturbed)

@@ -66,7 +66,7 @@ def pairs(case: Case, batch: TokenBatch) -> Iterator[Pair]:
 
 def differences(case: Case, batch: TokenBatch) -> list[str]:
     """The parts in which the method differs from its slow version, on the tokens of the responses."""
-    return [what for what, mine, slow in pairs(case, batch) if not close(mine[batch.mask], slow[batch.mask])]
+    return [what for what, fast, slow in pairs(case, batch) if not close(fast[batch.mask], slow[batch.mask])]
 
 
 def close(a: torch.Tensor, b: torch.Tensor) -> bool:

@@ -83,12 +83,12 @@ def test_a_server_gives_the_same_prompts_and_responses(
             assert json.load(answer)["tokens"] == prompt_tokens(engine.tokenizer, request.prompt_text)
     asking = engines.create("openai", "smollm2", url=f"{server}/v1")
     done = {completion.key: completion for batch in asking.generate(greedy_requests, GREEDY) for completion in batch}
-    ours = {completion.key: completion for batch in engine.generate(greedy_requests, GREEDY) for completion in batch}
-    same = [key for key, completion in done.items() if completion == ours[key]]
+    direct = {completion.key: completion for batch in engine.generate(greedy_requests, GREEDY) for completion in batch}
+    same = [key for key, completion in done.items() if completion == direct[key]]
     assert len(same) >= len(PROBLEMS) - 2
     for request in greedy_requests:
         if request.key not in same:
-            check_near(engine, request, ours[request.key].text, done[request.key].text)
+            check_near(engine, request, direct[request.key].text, done[request.key].text)
 
 
 def check_near(engine: Any, request: Request, first_text: str, second: str) -> None:

@@ -225,8 +225,8 @@ def test_table_2_is_that_of_the_papers_page() -> None:
     for name in names:
         (line,) = [line for line in page.splitlines() if line.startswith(f"| {name} |")]
         for (model, arm), cell in zip(order, line.strip("| ").split(" | ")[1:], strict=True):
-            ours = (table_2()[model, arm, metric][name.lower()] for metric in ("avg@16", "mean_tokens"))
-            assert cell == "/".join(ours), (name, model, arm)
+            values = (table_2()[model, arm, metric][name.lower()] for metric in ("avg@16", "mean_tokens"))
+            assert cell == "/".join(values), (name, model, arm)
 
 
 def test_table_2_agrees_with_itself() -> None:

@@ -142,9 +142,9 @@ def csv_rows(layout: Layout) -> list[tuple[str, dict[str, Published]]]:
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: f"{layout.paper}-{layout.table}")
 def test_every_cell_is_as_printed(layout: Layout) -> None:
-    printed, ours = printed_rows(excerpt(layout.number), layout), csv_rows(layout)
-    assert [label for label, _ in printed] == [name for name, _ in ours]
-    for (label, cells), (_, row) in zip(printed, ours, strict=True):
+    printed, written = printed_rows(excerpt(layout.number), layout), csv_rows(layout)
+    assert [label for label, _ in printed] == [name for name, _ in written]
+    for (label, cells), (_, row) in zip(printed, written, strict=True):
         wanted = {c: v for c, v in zip(layout.columns, cells, strict=True) if c is not None and v not in EMPTY}
         assert {column: cell.printed for column, cell in row.items()} == wanted, label
 

@@ -136,18 +136,18 @@ def test_runs_are_read_scored_and_compared(tmp_path: Path):
 
 
 def test_an_experiment_is_declared_by_what_differs_from_the_recipe():
-    mine = rlvr.experiment(
+    declared = rlvr.experiment(
         base_model=rlvr.paper("Qwen/Qwen2.5-Math-7B", "section 5"),
         learning_rate=3e-6,
         equations=[rlvr.use(entropy_advantage, alpha=rlvr.paper(0.4, "section 5"), kappa=2.0)],
     )
-    values = mine.settings()
+    values = declared.settings()
     assert (values["base_model"].origin, values["learning_rate"].origin) == ("paper", "user")
     assert values["learning_rate"].was is not None  # the recipe's value stays on record
     assert values["entropy_advantage.alpha"].note == "section 5"
     assert values["entropy_advantage.kappa"].origin == "user"
-    assert [u.name for u in mine.method.uses()] == ["grpo", "entropy_advantage"]
-    assert "entropy_advantage.alpha" in mine._repr_html_()
+    assert [u.name for u in declared.method.uses()] == ["grpo", "entropy_advantage"]
+    assert "entropy_advantage.alpha" in declared._repr_html_()
     other = rlvr.experiment(equations=[rlvr.use(sapo, tau_pos=1.0, tau_neg=1.05)])
     assert [u.name for u in other.method.uses()] == ["grpo", "sapo"] and other.clip_low.value is None
     with pytest.raises(ValueError, match=r"learning_rte: no such setting\. Did you mean 'learning_rate'"):
@@ -185,13 +185,13 @@ def test_both_doors_check_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_an_experiment_is_planned_as_it_is_declared():
-    mine = rlvr.experiment(base_model=rlvr.paper("Qwen/Qwen2.5-Math-7B", "section 5"), learning_rate=3e-6)
-    planned = rlvr.plan(mine)
+    declared = rlvr.experiment(base_model=rlvr.paper("Qwen/Qwen2.5-Math-7B", "section 5"), learning_rate=3e-6)
+    planned = rlvr.plan(declared)
     (arm,) = planned["arms"]
     assert planned["runs"] == ["Qwen2.5-Math-7B/mine/seed0"] and planned["scale"] == "paper"
     assert arm["settings"]["learning_rate"]["value"] == 3e-6
     assert arm["settings"]["base_model"]["value"] == "Qwen/Qwen2.5-Math-7B"
-    (arm,) = rlvr.plan(mine, scale="tiny")["arms"]
+    (arm,) = rlvr.plan(declared, scale="tiny")["arms"]
     assert arm["settings"]["base_model"]["value"] == "tiny"
 
 

@@ -139,6 +139,6 @@ def test_what_the_library_prints_is_kept_from_the_user(replicas: tuple[str, ...]
     command += ["benchmarks=[tiny_short]", "rows=4", "n=2", *replicas]
     environment = {**os.environ, "RLVR_HOME": str(tmp_path / "home")}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    ours = (f"{pinned('tiny')}: reading", "tiny_short: ")
-    assert [line for line in done.stderr.splitlines() if not line.startswith(ours)] == []
+    prefixes = (f"{pinned('tiny')}: reading", "tiny_short: ")
+    assert [line for line in done.stderr.splitlines() if not line.startswith(prefixes)] == []
     assert "nanobind" in (tmp_path / "home" / "libraries.log").read_text()

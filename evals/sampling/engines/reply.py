@@ -16,7 +16,7 @@ ENDS: Mapping[str, tuple[str, ...]] = {  # ours -> what servers call it, in lowe
     ),
     "error": ("error", "abort", "aborted", "cancelled", "canceled", "failed", "insufficient_system_resource"),
 }  # fmt: skip
-_OURS = {server_reason: our_reason for our_reason, names in ENDS.items() for server_reason in names}
+_REASONS = {server_reason: our_reason for our_reason, names in ENDS.items() for server_reason in names}
 _TEXTS = ("text", "output_text")  # the types of a part that is of the response
 _HALF = re.compile("[\ud800-\udfff]")  # half of a surrogate pair: no file in UTF-8 holds it
 
@@ -94,7 +94,7 @@ def _text(content: object) -> str | None:
 
 def _ended(reason: str | None) -> str | None:
     """Our word for a finish reason. The server's own word where we have none."""
-    return _OURS.get(reason.lower(), _HALF.sub("\ufffd", reason)) if reason else None
+    return _REASONS.get(reason.lower(), _HALF.sub("\ufffd", reason)) if reason else None
 
 
 def _count(number: object) -> int | None:

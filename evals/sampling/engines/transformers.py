@@ -134,8 +134,8 @@ class TransformersEngine(LocalModel):
         if self.device == "cpu":
             return CPU_CACHE_BYTES
         free, total = torch.cuda.mem_get_info(self.device)
-        mine = total // jobs_on_card() - torch.cuda.memory_reserved(self.device)
-        return int(GPU_CACHE_SHARE * min(free, mine))
+        share = total // jobs_on_card() - torch.cuda.memory_reserved(self.device)
+        return int(GPU_CACHE_SHARE * min(free, share))
 
     def _decode_batch(
         self,

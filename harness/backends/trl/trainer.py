@@ -312,9 +312,9 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
                 )
             if "pi_squared" in self.experiment.method.reads:
                 fields["pi_squared"] = torch.cat([self._pi_squared(micro) for micro in micro_batches])
-            for ours, of_trl in (("rollout_logp", "sampling_per_token_logps"), ("ref_logp", "ref_per_token_logps")):
+            for signal, of_trl in (("rollout_logp", "sampling_per_token_logps"), ("ref_logp", "ref_per_token_logps")):
                 if of_trl in micro_batches[0]:
-                    fields[ours] = torch.cat([m[of_trl] for m in micro_batches])
+                    fields[signal] = torch.cat([m[of_trl] for m in micro_batches])
         rows, width = fields["mask"].shape
         fields = {name: self._gather(tensor) for name, tensor in fields.items()}
         batch = TokenBatch(

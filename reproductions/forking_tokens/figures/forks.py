@@ -72,7 +72,7 @@ def _fork_words(number: int, run: str, table: pd.DataFrame) -> Plot:
     lists = {"highest": words.head(shown), "lowest": words.tail(shown).iloc[::-1]}
 
     def render(figure: Any) -> None:
-        for axis, (which, rows) in zip(figure.subplots(1, 2), lists.items(), strict=True):
+        for axis, (end, rows) in zip(figure.subplots(1, 2), lists.items(), strict=True):
             marks = [
                 f"{w if len(w) <= 14 else w[:13] + '…'}  ({n})"
                 for w, n in zip(rows["word"], rows["count"], strict=True)
@@ -81,7 +81,7 @@ def _fork_words(number: int, run: str, table: pd.DataFrame) -> Plot:
             axis.set_xlim(0, 1.05 * max(float(rows["mean_entropy"].max()), 1e-3))
             axis.locator_params(axis="x", nbins=4)
             axis.set_xlabel("mean entropy (nats)")
-            axis.set_title(f"{which} entropy")
+            axis.set_title(f"{end} entropy")
 
     caption = (
         f"{run}. Mean entropy of words that occur at least {least} times ({len(words)} of {len(every)}); in brackets "

@@ -185,9 +185,9 @@ def test_an_answer_in_another_form_is_said_of_the_policy_in_use() -> None:
 
 
 def test_cause_is_the_extraction_where_another_policy_agrees_with_the_label() -> None:
-    ours, boxed = Grade(Verdict.WRONG, "7"), Grade(Verdict.CORRECT, "5")
+    wrong, boxed = Grade(Verdict.WRONG, "7"), Grade(Verdict.CORRECT, "5")
     row = labelled("5", True)
-    assert cause(row, ours, [ours, boxed]) == "another part of the response was extracted"
+    assert cause(row, wrong, [wrong, boxed]) == "another part of the response was extracted"
     nothing = Grade(Verdict.NO_ANSWER, None)  # no answer agrees with no label
     row = labelled("5", False)
     assert cause(row, Grade(Verdict.CORRECT, "5"), [nothing]).startswith("equal to the gold")

@@ -323,8 +323,8 @@ def test_a_report_begins_with_what_was_read(tmp_path: Path, capsys: pytest.Captu
 def test_what_was_read_of_our_own_rows_columns_and_verdict_tables(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ours = lines(tmp_path / "a.jsonl", {"gold": "2", "response": RIGHT, "expected": True})
-    assert grade(capsys, "grade", ours)["read"][0]["format"] == "rows"
+    own_rows = lines(tmp_path / "a.jsonl", {"gold": "2", "response": RIGHT, "expected": True})
+    assert grade(capsys, "grade", own_rows)["read"][0]["format"] == "rows"
     other = lines(tmp_path / "b.jsonl", {"g": "2", "r": RIGHT})
     [read] = grade(capsys, "grade", other, "columns=answer:g,response:r")["read"]
     assert (read["format"], read["example"]["gold"], read["example"]["label"]) == ("columns", "2", None)

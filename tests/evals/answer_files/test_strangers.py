@@ -294,9 +294,9 @@ def test_golds_of_another_file_fill_those_that_a_row_lacks(tmp_path: Path) -> No
     # the golds of 2 and 3 are in the other file, that of 1 in its row
     kept = [{"gold": "1"}, {"gold": None}, {}]
     of_three = [{"problem_id": n, **gold, **row} for n, (gold, row) in enumerate(zip(kept, box, strict=True), 1)]
-    some = lines(tmp_path / "b.jsonl", of_three)
+    partial = lines(tmp_path / "b.jsonl", of_three)
     rest = lines(tmp_path / "rest.jsonl", [{"problem_id": 2, "gold": "2"}, {"problem_id": 3, "gold": "3"}])
-    assert [row.gold for row in read_answers(some, Reading(gold=rest)).rows] == ["1", "2", "3"]
+    assert [row.gold for row in read_answers(partial, Reading(gold=rest)).rows] == ["1", "2", "3"]
     # a column that is renamed in both
     ids = lines(tmp_path / "c.jsonl", [{"id": i, **row} for i, row in enumerate(box)])
     same = lines(tmp_path / "ids.jsonl", [{"id": i, "answer": str(i + 1)} for i in range(3)])
@@ -312,8 +312,8 @@ def test_golds_of_another_file_fill_those_that_a_row_lacks(tmp_path: Path) -> No
 
 def test_columns_call_the_gold_gold_and_refuse_what_nothing_reads(tmp_path: Path) -> None:
     (path := tmp_path / "caps.csv").write_text("Gold,Response\n7,\\boxed{7}\n")
-    for ours in ("gold", "answer"):
-        assert grade_file(path, reading=Reading({ours: "Gold", "response": "Response"})).verdicts == {"correct": 1}
+    for column in ("gold", "answer"):
+        assert grade_file(path, reading=Reading({column: "Gold", "response": "Response"})).verdicts == {"correct": 1}
     with pytest.raises(ValueError, match="columns=reponse:Response: Did you mean 'response'"):
         Reading({"gold": "Gold", "reponse": "Response"})
     with pytest.raises(ValueError, match="answer or gold"):

@@ -176,7 +176,7 @@ def test_the_larger_of_two_is_another_checkpoint_and_the_largest_of_three_a_choi
 
 
 @pytest.mark.parametrize(
-    ("ours", "truncated", "grader"),
+    ("our_verdict", "truncated", "grader"),
     [
         (0.0, 1.0, False),  # a cut response that we call wrong is a matter of truncation
         (0.0, 0.0, True),
@@ -184,11 +184,17 @@ def test_the_larger_of_two_is_another_checkpoint_and_the_largest_of_three_a_choi
     ],
 )
 def test_only_a_cut_response_that_we_call_wrong_is_left_to_truncation(
-    ours: float, truncated: float, grader: bool
+    our_verdict: float, truncated: float, grader: bool
 ) -> None:
     """Half of the samples of 40 problems change: all of them by the same move."""
     rows = [
-        {"problem_id": str(p), "label": 1 - ours, "ours": ours, "strict": ours, "truncated": truncated}
+        {
+            "problem_id": str(p),
+            "label": 1 - our_verdict,
+            "ours": our_verdict,
+            "strict": our_verdict,
+            "truncated": truncated,
+        }
         if p % 2
         else {"problem_id": str(p), "label": 1.0, "ours": 1.0, "strict": 1.0, "truncated": 0.0}
         for p in range(40)

@@ -117,7 +117,9 @@ def test_a_letter_with_a_number_in_brackets_is_no_product(letter: str, at: int, 
 
 @given(st.lists(st.integers(-20, 20), min_size=2, max_size=4, unique=True), st.integers(21, 99))
 def test_a_list_or_set_is_met_by_all_its_items_alone(items: list[int], more: int) -> None:
-    gold, *texts = (", ".join(map(str, some)) for some in (items, items[1:], [*items, more], [more, *items[1:]]))
+    gold, *texts = (
+        ", ".join(map(str, selection)) for selection in (items, items[1:], [*items, more], [more, *items[1:]])
+    )
     texts += [
         rf"\{{{items[0]}\}}, \{{{', '.join(map(str, items[1:]))}\}}",
         rf"({gold}), {more}",

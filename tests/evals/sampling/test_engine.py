@@ -120,8 +120,8 @@ def test_shares_are_the_probabilities() -> None:
 
 @pytest.mark.parametrize("top_p", [0.5, 1.0])
 def test_a_token_without_mass_is_never_chosen(top_p: float) -> None:
-    gone = -float("inf")
-    logits = torch.tensor([[gone, 0.0, gone, 0.5, gone]]).repeat(2, 1)
+    no_mass = -float("inf")
+    logits = torch.tensor([[no_mass, 0.0, no_mass, 0.5, no_mass]]).repeat(2, 1)
     extremes = torch.tensor([0.0, 1 - 2**-24])  # the least and the greatest number that a float32 sample gives
     assert set(choose(logits, extremes, Decoding(1.0, top_p, 1)).tolist()) <= {1, 3}
 

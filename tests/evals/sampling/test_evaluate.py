@@ -42,8 +42,8 @@ def test_each_benchmark_has_its_folder_and_its_seeds(place: dict[str, Any]) -> N
 
 
 def test_the_first_rows_and_then_the_others(place: dict[str, Any]) -> None:
-    some = table(evaluate(protocol=protocol(2, rows=3), engine=Scripted(), **place)["toy"])
-    assert some == [row for row in expected_rows(2) if row["problem_id"] in ("p0", "p1", "p2")]
+    first_rows = table(evaluate(protocol=protocol(2, rows=3), engine=Scripted(), **place)["toy"])
+    assert first_rows == [row for row in expected_rows(2) if row["problem_id"] in ("p0", "p1", "p2")]
     more = Scripted()
     assert table(evaluate(protocol=protocol(2), engine=more, **place)["toy"]) == expected_rows(2)
     assert sorted(more.keys) == [("p3", 0), ("p3", 1), ("p4", 0), ("p4", 1)]

@@ -27,7 +27,7 @@ def translated(values: dict[str, Any], **hardware: Any) -> dict[str, Any]:
 
 def test_every_declared_value_reaches_trl_or_our_own_code() -> None:
     # What TRL does not get is read by the trainer, the launcher or the plan: a new field must be put somewhere.
-    ours = {
+    by_harness = {
         "base_model",
         *("dataset", "dataset_rows"),
         "prompt",
@@ -72,7 +72,7 @@ def test_every_declared_value_reaches_trl_or_our_own_code() -> None:
         "precision": "bfloat16",
         "head_precision": "float32",
     }
-    assert set(experiment().settings()) == ours | set(changed) | {"reference_reset_every"}
+    assert set(experiment().settings()) == by_harness | set(changed) | {"reference_reset_every"}
     before = translated({}, device="cpu")
     assert before["seed"] == before["data_seed"] == 5 and before["use_cpu"] is True
     for key, value in changed.items():

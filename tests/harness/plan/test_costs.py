@@ -159,12 +159,14 @@ def test_remax_samples_one_response_more_for_each_prompt() -> None:
     remax, grpo = (job("baselines", "7b", arm).experiment for arm in ("remax", "grpo"))
     shape = shape_of(job("baselines", "7b", "grpo").base_model.value)
     assert isinstance(remax, Experiment) and isinstance(grpo, Experiment)
-    ours, plain = (backend("trl").step_seconds(shape, hardware.card, e, hardware, MIDDLE, None) for e in (remax, grpo))
+    with_greedy, plain = (
+        backend("trl").step_seconds(shape, hardware.card, e, hardware, MIDDLE, None) for e in (remax, grpo)
+    )
     group = grpo.group_size.value
     more = replace(grpo, group_size=assumed(group + 1, "a test"))
     larger = backend("trl").step_seconds(shape, hardware.card, more, hardware, MIDDLE, None)
-    assert plain.sample < ours.sample == pytest.approx(larger.sample)
-    assert ours.score == plain.score  # its reward is no signal of the policy
+    assert plain.sample < with_greedy.sample == pytest.approx(larger.sample)
+    assert with_greedy.score == plain.score  # its reward is no signal of the policy
 
 
 def test_all_that_a_machine_lacks_is_said_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -75,9 +75,9 @@ def test_each_remedy_on_a_processor_fits_when_it_is_followed(
     arm = planned_arm(host, memory, **settings)
     assert not arm["memory"]["fits"]
     remedies = arm["memory"]["remedy"].replace(" (adapters, not all weights)", "").split(", or with ")
-    ours = [remedy for remedy in remedies if not remedy.startswith("a GPU")]
-    assert ours and ("prompts_per_rollout=" in ours[0]) == (0.94 * memory < rollout)
-    for remedy in ours:
+    on_processor = [remedy for remedy in remedies if not remedy.startswith("a GPU")]
+    assert on_processor and ("prompts_per_rollout=" in on_processor[0]) == (0.94 * memory < rollout)
+    for remedy in on_processor:
         followed = parse_overrides(remedy.split())
         assert planned_arm(host, memory, **{**settings, **followed})["memory"]["fits"], remedy
 
