@@ -1,8 +1,8 @@
 """Every task of the project: `nox -s quickstart`, `nox -s tests`, one session a paper, and so on (`nox -l`).
 
-Most sessions share one environment, `.nox/rlvr`, built from the lock file; it is rebuilt only when the lock changes.
-`vllm` has its own, because vLLM wants other versions of some packages; `verl`, `parity` and `real` share one, and what
-runs with `backend=verl` uses it; `browser` and `docs` have their own too.
+Most sessions share one environment, `.nox/rlvr`, built from the lock file. It is rebuilt only when the lock changes.
+`vllm` has its own, because vLLM wants other versions of some packages. `verl`, `parity` and `real` share one, and what
+runs with `backend=verl` uses it. `browser` and `docs` have their own too.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ nox.options.sessions = ["lint", "tests"]
 
 
 def environment(session: nox.Session, folder: Path = ENVIRONMENT, lock: Path = LOCK, *extra: str) -> None:
-    """Make the environment in `folder` match lock file and metadata, types visible to mypy; `extra` goes to pip."""
+    """Make the environment in `folder` match lock file and metadata, types visible to mypy. `extra` goes to pip."""
     digest = hashlib.sha256(lock.read_bytes() + (ROOT / "pyproject.toml").read_bytes()).hexdigest()
     stamp, python = folder / "lock.sha256", folder / "bin" / "python"
     if stamp.is_file() and stamp.read_text() == digest:
@@ -78,7 +78,7 @@ def quickstart(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def study(session: nox.Session) -> None:
-    """The tiny-scale study (hours; resumes where it was), then its tables, page and figures in results/study."""
+    """The tiny-scale study (hours, resumes where it was), then its tables, page and figures in results/study."""
     environment(session)
     session.env.update(OMP_WAIT_POLICY="PASSIVE", OMP_NUM_THREADS="1")
     session.run(str(PYTHON), "-m", "studies.tiny", "run", *session.posargs, external=True)
@@ -93,7 +93,7 @@ def tests(session: nox.Session) -> None:
     # several processes share the cores: waiting threads must not spin
     session.env.update(OMP_WAIT_POLICY="PASSIVE", OMP_NUM_THREADS="1")
     session.env["PYTHONDONTWRITEBYTECODE"] = ""  # tests start many processes: our modules are compiled once
-    # a whole file to one process, which makes what its tests share once; in the order of tests/conftest.py
+    # a whole file to one process, which makes what its tests share once. In the order of tests/conftest.py
     beside = ["-n", str(min(os.cpu_count() or 1, MOST_AT_A_TIME)), "--dist", "loadfile", "--no-loadscope-reorder"]
     beside += ["--ignore=tests/faults", "-q", "--durations=100", "--durations-min=2"]
     session.run(str(PYTHON), "-m", "pytest", *(session.posargs or beside), external=True)
@@ -128,7 +128,7 @@ def lint(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def vllm(session: nox.Session) -> None:
-    """The tests of the vLLM engine on this CPU, in an environment of their own; arguments go to pytest."""
+    """The tests of the vLLM engine on this CPU, in an environment of their own. Arguments go to pytest."""
     # every package is in the lock; what is not (torchvision, torchaudio, torchcodec) text has no use for
     environment(session, VLLM, VLLM_LOCK, "--no-deps")
     session.run(str(VLLM / "bin" / "python"), "-m", "pytest", "tests/vllm", *session.posargs, external=True)
@@ -136,14 +136,14 @@ def vllm(session: nox.Session) -> None:
 
 @nox.session(venv_backend="venv")
 def browser(session: nox.Session) -> None:
-    """The report's tests in this machine's Chromium, in an environment of their own; arguments go to pytest."""
+    """The report's tests in this machine's Chromium, in an environment of their own. Arguments go to pytest."""
     session.install("-r", str(ROOT / "requirements" / "browser.txt"))
     session.run("python", "-m", "pytest", "tests/browser", *session.posargs)
 
 
 @nox.session(venv_backend="none")
 def verl(session: nox.Session) -> None:
-    """veRL on this CPU: GRPO and PPO learn, killed runs and one on a full disk resume; arguments go to pytest."""
+    """veRL on this CPU: GRPO and PPO learn, killed runs and one on a full disk resume. Arguments go to pytest."""
     session.env["RLVR_TESTS_NEED_VERL"] = "1"
     session.run(str(python(session, True)), "-m", "pytest", "tests/verl", *session.posargs, external=True)
 
@@ -158,7 +158,7 @@ def parity(session: nox.Session) -> None:
 @nox.session(venv_backend="none")
 def real(session: nox.Session) -> None:
     """A real model (SmolLM2-135M-Instruct, 93 MB from the package index) through transformers, vLLM, a server, TRL and
-    veRL: the same prompts, responses, losses and gradients; arguments go to pytest."""
+    veRL: the same prompts, responses, losses and gradients. Arguments go to pytest."""
     session.env["RLVR_TESTS_NEED_VERL"] = "1"
     alone = "tests/real/test_verl.py"  # veRL needs 9 GB, which the processes of the other tests do not give back
     for tests in [("tests/real",)] if session.posargs else [("tests/real", f"--ignore={alone}"), (alone,)]:
@@ -167,25 +167,25 @@ def real(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def real_short(session: nox.Session) -> None:
-    """The part of `real` that takes two minutes and needs neither vLLM nor veRL; the gate runs it."""
+    """The part of `real` that takes two minutes and needs neither vLLM nor veRL. The gate runs it."""
     with_real_model(session, python(session, False), "tests/real", "-m", "not slow", *session.posargs)
 
 
 def with_real_model(session: nox.Session, interpreter: Path, *arguments: str) -> None:
-    """tests/real with the real model; skipped, and said, where the package index does not give it."""
+    """tests/real with the real model. Skipped, and said, where the package index does not give it."""
     session.env.update(OMP_WAIT_POLICY="PASSIVE", PYTHONDONTWRITEBYTECODE="")
     session.run(str(interpreter), "-m", "studies.real", "model", str(REAL), external=True, success_codes=[0, 75])
     model = REAL / "smollm2-135m-instruct"
     if not model.is_dir():
         session.skip("the package index did not give the real weights (above): nothing was tested with them")
     session.env["RLVR_REAL_MODEL"] = str(model)
-    told = ("-q", "--durations=20", "--timeout=3600")
-    session.run(str(interpreter), "-m", "pytest", *arguments, *told, external=True)
+    options = ("-q", "--durations=20", "--timeout=3600")
+    session.run(str(interpreter), "-m", "pytest", *arguments, *options, external=True)
 
 
 @nox.session(venv_backend="none")
 def slurm(session: nox.Session) -> None:
-    """launcher=slurm on a real Slurm that runs on this machine (Debian's packages, as root); arguments go to pytest."""
+    """launcher=slurm on a real Slurm that runs on this machine (Debian's packages, as root). Arguments go to pytest."""
     environment(session)
     if shutil.which("slurmctld", path=f"{os.environ['PATH']}:/usr/sbin") is None:
         packages = ("slurmctld", "slurmd", "slurm-client", "munge")
@@ -196,7 +196,7 @@ def slurm(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def rehearse(session: nox.Session) -> None:
-    """Every default run of every paper, at paper and small scale, with dwarfs of the models; `-- --paper egsw` for one,
+    """Every default run of every paper, at paper and small scale, with dwarfs of the models. `-- --paper egsw` for one,
     `-- --write` for results/rehearsal.md. It goes on where it was stopped."""
     session.env.update(OMP_WAIT_POLICY="PASSIVE", OMP_NUM_THREADS="1")
     session.run(str(python(session, True)), "-m", "benchmarks.rehearsal", *session.posargs, external=True)
@@ -229,7 +229,7 @@ def wheel(session: nox.Session) -> None:
 
 @nox.session(venv_backend="venv")
 def docs(session: nox.Session) -> None:
-    """The documentation site, links checked, into .nox/docs-site; `-- serve` shows it while you write."""
+    """The documentation site, links checked, into .nox/docs-site. `-- serve` shows it while you write."""
     session.install("-r", str(ROOT / "requirements" / "docs.txt"))
     session.env.update(PYTHONPATH=str(ROOT), NO_MKDOCS_2_WARNING="1")
     session.run("mkdocs", *(session.posargs or ["build", "--strict"]))
@@ -237,7 +237,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def faults(session: nox.Session) -> None:
-    """Kill, signal and damage real runs, break MLflow's server (half an hour); arguments go to pytest."""
+    """Kill, signal and damage real runs, break MLflow's server (half an hour). Arguments go to pytest."""
     environment(session)
     session.env.update(OMP_WAIT_POLICY="PASSIVE", OMP_NUM_THREADS="1")
     session.run(str(PYTHON), "-m", "pytest", "tests/faults", *session.posargs, external=True)

@@ -29,7 +29,7 @@ def ce_gppo(
     PPO gives the tokens of the first two cases no gradient, as both betas of 0 do. GPPO (arXiv 2508.07629) has 1 and 1.
 
     Returns:
-        [B, T], to be maximised; the gradient is F A that of log pi.
+        [B, T], to be maximised. The gradient is F A that of log pi.
     """
     ratio = (logp - old_logp).detach().exp()
     below, above = (ratio < 1 - low) & (advantages < 0), (ratio > 1 + high) & (advantages > 0)

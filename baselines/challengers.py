@@ -142,7 +142,7 @@ def _token_ratios(recipe: Experiment) -> Arms:
 
 
 def _advantages(recipe: Experiment) -> Arms:
-    """Other advantages; GPG's comes with its objective."""
+    """Other advantages. GPG's comes with its objective."""
 
     def advantage(equation: Use) -> Experiment:
         return replace(recipe, method=replace(recipe.method, advantage=equation))

@@ -20,7 +20,7 @@ def cispo(
     Args:
         low: None does not bound the weight from below (the paper's own setting).
     Returns:
-        [B, T], to be maximised; the gradient flows through log pi alone.
+        [B, T], to be maximised. The gradient flows through log pi alone.
     """
     weight = (logp - old_logp).detach().exp().clamp(None if low is None else 1 - low, 1 + high)
     return weight * advantages * logp

@@ -27,13 +27,13 @@ def clip_cov(batch: TokenBatch, *, share: Share, low: float, high: float) -> Ten
     2505.22617, section 4.2).
 
     This is the only random choice in a method. It depends only on `batch.step` and the order of the tokens, so a
-    resumed run chooses the same tokens; another order of the sequences gives other tokens, with the same probabilities.
+    resumed run chooses the same tokens. Another order of the sequences gives other tokens, with the same probabilities.
 
     Args:
-        share: of all N tokens, in (0, 1]; the paper's r. At least one token is chosen if there is a candidate.
+        share: of all N tokens, in (0, 1], the paper's r. At least one token is chosen if there is a candidate.
         low, high: the band of covariances (omega_low, omega_high), low < high.
     Returns:
-        [B, T] of the log-probabilities' dtype; 0 on masked positions.
+        [B, T] of the log-probabilities' dtype, 0 on masked positions.
     Raises:
         ValueError: share outside (0, 1], low >= high, or log-probabilities or advantages are missing.
     """
@@ -47,14 +47,14 @@ def clip_cov_as_released(batch: TokenBatch, *, share: Share, low: float, high: f
     """as `clip_cov`, but tokens that the ratio clip already stops cannot be chosen.
 
     The authors' code computes this (github.com/PRIME-RL/Entropy-Mechanism-of-RL at 8850579, core_algos.py,
-    cov_all[clip_by_origin]; measured in results/released.md). The paper does not say so.
+    cov_all[clip_by_origin], measured in results/released.md). The paper does not say so.
 
     Args:
         share, low, high: as in `clip_cov`.
         clip_high: the ratio clip stops a token with A > 0 and a ratio above 1 + clip_high. The authors' scripts have 1
             there, and a lower clip of 1, which never binds.
     Returns:
-        [B, T] of the log-probabilities' dtype; 0 on masked positions.
+        [B, T] of the log-probabilities' dtype, 0 on masked positions.
     Raises:
         ValueError: a value is out of range, low >= high, or log-probabilities or advantages are missing.
     """

@@ -30,5 +30,5 @@ def token_covariance(batch: TokenBatch) -> tuple[Tensor, Tensor]:
 
 
 def share_of(share: float, count: int) -> int:
-    """max(1, floor(share * count)), as in the authors' code; 0 of nothing. The 1e-9 undoes rounding (0.29 * 100)."""
+    """max(1, floor(share * count)), as in the authors' code, 0 of nothing. The 1e-9 undoes rounding (0.29 * 100)."""
     return min(count, max(1, int(share * count + 1e-9)))

@@ -1,6 +1,6 @@
 """DAPO in full (arXiv 2503.14476), declared: clip-higher, dynamic sampling, token-level loss, overlong shaping.
 
-TRL's `loss_type="dapo"` is the aggregation alone (`token_mean` here; a test shows that they agree); the rest is ours.
+TRL's `loss_type="dapo"` is the aggregation alone (`token_mean` here, a test shows that they agree). The rest is ours.
 """
 
 from __future__ import annotations

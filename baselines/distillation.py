@@ -1,6 +1,6 @@
 """On-policy distillation: the student's own samples, rated token by token by a teacher.
 
-The teacher is the reference model of the experiment (`reference_model`); with `self` it is the policy itself, shown a
+The teacher is the reference model of the experiment (`reference_model`). With `self` it is the policy itself, shown a
 correct response of the group (SDPO, arXiv 2601.20802). Minimises the reverse divergence
 KL(student || teacher), as in MiniLLM (arXiv 2306.08543) and GKD with lambda 1 (arXiv 2306.13649), by the policy
 gradient of its per-token estimate.
@@ -35,7 +35,7 @@ def reverse_kl(batch: TokenBatch) -> Tensor:
     """A_t = log pi_teacher(o_t) - log pi_old(o_t): no reward, and no credit for later tokens.
 
     Returns:
-        [B, T], nats, 0 on masked positions; its mean under the student is -KL(student || teacher).
+        [B, T], nats, 0 on masked positions. Its mean under the student is -KL(student || teacher).
     """
     return batch.need("ref_logp") - batch.need("old_logp")
 

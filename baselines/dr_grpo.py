@@ -1,6 +1,6 @@
 """Dr. GRPO (Understanding R1-Zero-Like Training, arXiv 2503.20783) as a declared stack: no std, no length in the mean.
 
-TRL's `scale_rewards="none"` and `loss_type="dr_grpo"` are these two; ours are used so that methods stack on them.
+TRL's `scale_rewards="none"` and `loss_type="dr_grpo"` are these two. Ours are used so that methods stack on them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""DRO: a policy gradient held back by a quadratic penalty (arXiv 2405.19107; Kimi k1.5, arXiv 2501.12599)."""
+"""DRO: a policy gradient held back by a quadratic penalty (arXiv 2405.19107, Kimi k1.5, arXiv 2501.12599)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def dro(logp: Tensor, old_logp: Tensor, advantages: Tensor, mask: Tensor, *, bet
     Both leave the advantage to the caller, and say that the paper's is another (soft) one.
 
     Args:
-        beta: of the penalty, without unit; 0 leaves the plain policy gradient.
+        beta: of the penalty, without unit, 0 leaves the plain policy gradient.
     Returns:
         [B, T], to be maximised.
     """

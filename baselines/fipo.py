@@ -31,7 +31,7 @@ def fipo(
     rollout's first update every f is 1.
 
     Args:
-        half_life: tokens. counted, safe: ratios; None is no such bound.
+        half_life: tokens. counted, safe: ratios. None is no such bound.
     Returns:
         [B, T], 0 on masked positions.
     """

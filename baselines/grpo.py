@@ -45,7 +45,7 @@ def grpo(batch: TokenBatch, *, std: Literal["sample", "population", "none"], eps
 
     Args:
         std: "sample" divides by n - 1 (TRL and veRL), "population" by n, "none" leaves the scale (Dr. GRPO).
-        epsilon: >= 0; added to the standard deviation.
+        epsilon: >= 0. Added to the standard deviation.
     Returns:
         [B, T], 0 on masked positions.
     Raises:

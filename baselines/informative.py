@@ -18,7 +18,7 @@ def informative(batch: TokenBatch) -> Tensor:
     """1 on scored responses of groups whose rewards differ, else 0  (ScaleRL, arXiv 2510.13786: zero-variance
     filtering).
 
-    Their advantage is 0 anyway; with `denominator: kept` they do not count in the mean either.
+    Their advantage is 0 anyway. With `denominator: kept` they do not count in the mean either.
 
     Returns:
         [B, T], 0 on masked positions.

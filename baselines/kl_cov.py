@@ -36,7 +36,7 @@ def kl_cov(batch: TokenBatch, *, share: Share, coefficient: NonNegative) -> Tens
     Among tokens with equal covariances, the earlier in row order comes first.
 
     Args:
-        share: in (0, 1], the paper's k; at least one token is taken. coefficient: >= 0, the paper's beta.
+        share: in (0, 1], the paper's k, at least one token is taken. coefficient: >= 0, the paper's beta.
     Returns:
         [B, T] of the log-probabilities' dtype, 0 on masked positions.
     Raises:

@@ -26,7 +26,7 @@ def leave_one_out(batch: TokenBatch, *, epsilon: NonNegative) -> Tensor:
     Args:
         epsilon: >= 0, in units of the reward.
     Returns:
-        [B, T], 0 on masked positions; groups whose rewards are all equal get 0 exactly.
+        [B, T], 0 on masked positions. Groups whose rewards are all equal get 0 exactly.
     """
     rewards, scored, count, _ = scored_groups(batch)
     peers = (count - 1).clamp(min=1)

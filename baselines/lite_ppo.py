@@ -19,7 +19,7 @@ def lite_ppo(batch: TokenBatch, *, epsilon: NonNegative) -> Tensor:
     """A_i = (r_i - mean_G r) / (std_B r + epsilon), the sample deviation over all scored rewards  (arXiv 2508.08221).
 
     Easy and hard prompts keep their size, which a deviation of the group would blow up. Responses that could not be
-    scored (NaN) get 0 and are excluded; equal rewards give 0.
+    scored (NaN) get 0 and are excluded. Equal rewards give 0.
 
     Args:
         epsilon: >= 0, in units of the reward.

@@ -28,7 +28,7 @@ def _rewards_from_zero(experiment: Experiment, values: Mapping[str, Any]) -> str
 def maxrl(batch: TokenBatch, *, epsilon: NonNegative) -> Tensor:
     """A_i = (r_i - mean_G r) / (mean_G r + epsilon)  (arXiv 2602.02710).
 
-    GRPO divides by the standard deviation; the mean is the share of correct responses, so that hard prompts weigh more.
+    GRPO divides by the standard deviation. The mean is the share of correct responses, so that hard prompts weigh more.
     A group without a correct response, and a response that could not be scored (NaN), get 0.
 
     Args:

@@ -30,7 +30,7 @@ def weighted_reinforce(batch: TokenBatch, *, positive: NonNegative, negative: No
     Args:
         positive, negative: >= 0, not both 0. Correct is a reward above 0 (1 of 0 and 1, or +1 of -1 and +1).
     Returns:
-        [B, T], the same on every token of a response; 0 on masked positions and where the reward is NaN.
+        [B, T], the same on every token of a response, 0 on masked positions and where the reward is NaN.
     Raises:
         ValueError: a weight is negative, or both are 0.
     """

@@ -23,7 +23,7 @@ def opo(batch: TokenBatch) -> Tensor:
     gets 0 and is excluded from the baseline.
 
     Returns:
-        [B, T], 0 on masked positions; a group of one gets 0.
+        [B, T], 0 on masked positions. A group of one gets 0.
     """
     rewards, scored, _, _ = scored_groups(batch)
     lengths = batch.mask.sum(1).to(rewards.dtype) * scored

@@ -23,10 +23,10 @@ def otb(batch: TokenBatch, *, epsilon: NonNegative) -> Tensor:
 
     1 - 2 pi + sum_v pi_v^2 is the squared gradient of log pi with respect to the token's logits. B_t is 0 where a
     response has no other of its group beside it: beyond the second longest, and in a group of one (as veRL 0.9.1).
-    pi is the policy being updated; veRL takes the one that sampled, the same at a rollout's first update.
+    pi is the policy being updated. veRL takes the one that sampled, the same at a rollout's first update.
 
     Args:
-        epsilon: >= 0, added to the sum of weights; without unit, as they are.
+        epsilon: >= 0, added to the sum of weights. Without unit, as they are.
     Returns:
         [B, T], 0 on masked positions and for responses that could not be scored (NaN).
     """

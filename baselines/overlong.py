@@ -27,10 +27,10 @@ def overlong(batch: TokenBatch, *, max_length: Count, buffer: Count, penalty: No
     R_length = 0 up to max_length - buffer, then (max_length - buffer - |y|) / buffer, and -1 from max_length on.
 
     Args:
-        max_length, buffer: tokens, 0 < buffer <= max_length; the paper's L_max and L_cache.
-        penalty: >= 0; the paper has 1.
+        max_length, buffer: tokens, 0 < buffer <= max_length. The paper's L_max and L_cache.
+        penalty: >= 0. The paper has 1.
     Returns:
-        [B]; NaN where the reward is NaN (the response was not scored).
+        [B], or NaN where the reward is NaN (the response was not scored).
     Raises:
         ValueError: a value is outside these ranges.
     """

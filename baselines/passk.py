@@ -31,16 +31,16 @@ def passk(batch: TokenBatch, *, k: Count, epsilon: NonNegative) -> Tensor:
     responses are given, and m are incorrect. R = 1 - C(m, k) / C(n, k), s = sqrt(R (1 - R)) (arXiv 2508.10751).
 
     This is the paper's analytical derivation (section 2.4): the mean of the subset's advantage over the k-subsets that
-    contain a response. A subset's reward is 1 if any member is correct; R and s are its mean and standard deviation
+    contain a response. A subset's reward is 1 if any member is correct. R and s are its mean and standard deviation
     over all k-subsets. At k = 1 this is GRPO with the population standard deviation. The advantage is 0 in a group
     whose responses are all correct or all incorrect, or that has fewer than k incorrect ones.
 
-    Unscored responses (NaN reward) are excluded and get 0; a group with fewer than k scored responses gets 0.
+    Unscored responses (NaN reward) are excluded and get 0. A group with fewer than k scored responses gets 0.
 
     Args:
         k: from 1 to the group size. epsilon: >= 0 (the authors' code has 1e-6).
     Returns:
-        [B, T], the same on every token of a response; 0 on masked positions.
+        [B, T], the same on every token of a response, 0 on masked positions.
     Raises:
         ValueError: k < 1 or epsilon < 0.
     """

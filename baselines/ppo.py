@@ -16,7 +16,7 @@ Discount = Annotated[float, Range("[0, 1]")]
 
 
 def returns(batch: TokenBatch, *, gamma: Discount, lam: Discount, whiten: bool) -> Tensor:
-    """The critic's target: A_t + V_t with the advantage before whitening (TD(lambda); r at gamma = lambda = 1).
+    """The critic's target: A_t + V_t with the advantage before whitening (TD(lambda), r at gamma = lambda = 1).
 
     [B, T], 0 on masked positions. The target of an unscored response (NaN reward) is its own values.
     """
@@ -35,7 +35,7 @@ def gae(batch: TokenBatch, *, gamma: Discount, lam: Discount, whiten: bool) -> T
     Args:
         gamma, lam: in [0, 1].
         whiten: subtract the mean over all tokens and divide by the square root of their sample variance + 1e-8, as
-            veRL does; equal advantages become 0.
+            veRL does. Equal advantages become 0.
     Returns:
         [B, T], 0 on masked positions.
     Raises:
@@ -58,7 +58,7 @@ def gae(batch: TokenBatch, *, gamma: Discount, lam: Discount, whiten: bool) -> T
 
 
 def whitened(advantages: Tensor, valid: Tensor) -> Tensor:
-    """(A - mean) / sqrt(sample variance + 1e-8) over the valid entries; 0 on the others."""
+    """(A - mean) / sqrt(sample variance + 1e-8) over the valid entries, 0 on the others."""
     values = advantages[valid]
     if values.numel() == 0:
         return advantages

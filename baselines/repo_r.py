@@ -21,7 +21,7 @@ def repo_r(batch: TokenBatch, *, zeta: float) -> Tensor:
     which the first has alone. The paper's search, which halves and doubles zeta for an entropy, is not here.
 
     Args:
-        zeta: per nat; above 0 the entropy rises, below 0 it falls, 0 leaves the advantages as they are.
+        zeta: per nat. Above 0 the entropy rises, below 0 it falls, 0 leaves the advantages as they are.
     Returns:
         [B, T], 0 on masked positions.
     """

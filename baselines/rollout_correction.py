@@ -20,7 +20,7 @@ def _bounds_in_order(values: Mapping[str, Any]) -> str | None:
 
 
 def log_ratios(batch: TokenBatch) -> Tensor:
-    """log(pi_old / sampler), [B, T]; 0 on masked positions and where the sampler gave no probability (NaN)."""
+    """log(pi_old / sampler), [B, T], 0 on masked positions and where the sampler gave no probability (NaN)."""
     return (batch.need("old_logp") - batch.need("rollout_logp")).nan_to_num(nan=0.0)
 
 
@@ -37,16 +37,16 @@ def rollout_correction(
 ) -> Tensor:
     """w = pi_old / sampler of each token, or of each response, on the policy gradient. The KL term keeps weight 1.
 
-    Without bounds, sequence weights make the gradient that of samples from pi_old itself; a bound trades bias for
+    Without bounds, sequence weights make the gradient that of samples from pi_old itself. A bound trades bias for
     variance. The same as TRL's `vllm_importance_sampling_mode` (token_truncate, token_mask, sequence_truncate,
-    sequence_mask) and veRL's `rollout_correction.rollout_is`; "token" with "mask" and two bounds is IcePop (arXiv
+    sequence_mask) and veRL's `rollout_correction.rollout_is`. "token" with "mask" and two bounds is IcePop (arXiv
     2510.18855).
 
     Args:
         level: "sequence" multiplies the ratios of all tokens of a response.
         outside: weights outside [low, high] (without unit) become the nearer bound, or (mask) 0.
     Returns:
-        [B, T], >= 0; 0 on masked positions.
+        [B, T], >= 0, 0 on masked positions.
     """
     gap = log_ratios(batch)
     if level == "sequence":
@@ -67,7 +67,7 @@ def rollout_rejection(
 
     Args:
         statistic: of a response's log-ratios d = log(pi_old / sampler): "geometric_mean" exp(mean d), 1 where both
-            agree (veRL's seq_mean_k1 with the bounds 1 / high and 1 / low); "k3" mean(e^d - 1 - d), nats, 0 where
+            agree (veRL's seq_mean_k1 with the bounds 1 / high and 1 / low). "k3" mean(e^d - 1 - d), nats, 0 where
             both agree (seq_mean_k3)
         low, high: the response is kept if its statistic lies in [low, high].
     Returns:

@@ -26,12 +26,12 @@ def vespo(
     """sg(phi(w)) A log pi, phi(w) = w^k e^(lambda (1 - w)), w = pi(y) / pi_old(y) of the whole sequence
     (arXiv 2602.10693).
 
-    phi(1) = 1; with k = lambda that is its maximum.
+    phi(1) = 1. With k = lambda that is its maximum.
 
     Args:
         k_pos, lambda_pos: power and decay where A >= 0, without unit. k_neg, lambda_neg: where A < 0.
     Returns:
-        [B, T], to be maximised; the gradient flows through log pi alone.
+        [B, T], to be maximised. The gradient flows through log pi alone.
     """
     log_w = ((logp - old_logp) * mask).detach().sum(1, keepdim=True)
     negative = advantages < 0

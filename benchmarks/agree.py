@@ -38,7 +38,7 @@ Vector = NDArray[np.float64]
 Whole = NDArray[np.int64]
 ROOT = Path(__file__).parents[1]
 RATES = ROOT / "results" / "ledger" / "rates.csv"
-OWN = ROOT / "results" / "real" / "runs.tar.xz"
+ARCHIVE = ROOT / "results" / "real" / "runs.tar.xz"
 PAGE = ROOT / "results" / "agree.md"
 RUNS = 2000
 SUBSETS = 20  # drawn from the problems of a model
@@ -137,7 +137,7 @@ def measured() -> list[Measured]:
         correct = np.repeat(*np.array([*map(list, pairs)]).T)
         what = f"{row['recipe']}, {row['benchmark']}"
         models.append(Measured(row["repository"], what, row["samples"], correct, row["benchmark"] == "Countdown"))
-    with tarfile.open(OWN) as archive:
+    with tarfile.open(ARCHIVE) as archive:
         (name,) = (n for n in archive.getnames() if "-base-" in n and n.endswith("/two_steps_sampled/verdicts.parquet"))
         table = pd.read_parquet(io.BytesIO(archive.extractfile(name).read()))  # type: ignore[union-attr]
     scored = table.assign(correct=table["verdict"] == "correct").groupby("problem_id")["correct"]

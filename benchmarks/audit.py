@@ -93,7 +93,7 @@ def solved(rng: np.random.Generator, rates_of_problems: Labels, samples: int = 1
 
 
 def verdicts(path: Path, labels: Labels, first: int = 0, **columns: Any) -> Path:
-    """A table of id and correct; `columns`: of every row, or a list of one value a row."""
+    """A table of id and correct. `columns`: of every row, or a list of one value a row."""
     rows = [{"id": first + problem, "correct": int(label)} for problem, row in enumerate(labels) for label in row]
     values = {name: value if isinstance(value, list) else [value] * len(rows) for name, value in columns.items()}
     return table(path, [row | {name: value[i] for name, value in values.items()} for i, row in enumerate(rows)])
@@ -114,7 +114,7 @@ def curve(path: Path, values: Sequence[float], **columns: Any) -> Path:
 def responses(
     path: Path, labels: Labels, change: Callable[[int, dict[str, Any]], dict[str, Any]] | None = None
 ) -> Path:
-    """Rows with a response of a few sentences and a box; an incorrect answer is one of three."""
+    """Rows with a response of a few sentences and a box. An incorrect answer is one of three."""
     rows: list[dict[str, Any]] = []
     for problem, samples in enumerate(labels):
         for label in samples:
@@ -132,7 +132,7 @@ def responses(
 def checkpoints(
     rng: np.random.Generator, folder: Path, steps: int, seeds: int = 1, problems: int = 200
 ) -> list[Labels]:
-    """A table of verdicts in `folder`, of a training that learns until its last steps but two; [seed][step] flat."""
+    """A table of verdicts in `folder`, of a training that learns until its last steps but two. [seed][step] flat."""
     difficulties = rates(rng, problems)
     every = []
     rows: list[dict[str, Any]] = []
@@ -707,7 +707,7 @@ def a_number_of_other_files(rng: np.random.Generator, folder: Path) -> Plant:
 
 
 @dataclass(frozen=True)
-class Found:
+class KindCount:
     """The count for one kind: how many plants have the right verdict and sentence, and every verdict that there was."""
 
     named: int
@@ -716,7 +716,7 @@ class Found:
     missed: Sequence[str]
 
 
-def repeat(kind: Kind, repetitions: int) -> Found:
+def repeat(kind: Kind, repetitions: int) -> KindCount:
     named, verdicts_of, missed = 0, Counter[str](), []
     for repetition in range(repetitions):
         with TemporaryDirectory() as place, warnings.catch_warnings():
@@ -728,15 +728,15 @@ def repeat(kind: Kind, repetitions: int) -> Found:
         named += right
         verdicts_of[result["verdict"]] += 1
         missed += [] if right else [f"{repetition}: {result}"]
-    return Found(named, repetitions, verdicts_of, missed)
+    return KindCount(named, repetitions, verdicts_of, missed)
 
 
-def repeated(name: str) -> Found:
+def repeated(name: str) -> KindCount:
     """The counts for the kind with this name."""
     return repeat({**CAUSES, **CLEAN}[name], REPETITIONS)
 
 
-def page(counts: Mapping[str, Found], draws: Sequence[Draw], foreign_counts: Mapping[str, Foreign]) -> str:
+def page(counts: Mapping[str, KindCount], draws: Sequence[Draw], foreign_counts: Mapping[str, Foreign]) -> str:
     """The tables, from what was found of each kind, of compositions drawn at random, and of foreign numbers."""
     rows_of_others = foreign_rows(foreign_counts)
     share, interval = explained_share(foreign_counts)

@@ -82,7 +82,7 @@ class Draw:
 
 
 def draw(number: int) -> Draw:
-    """One composition of one to three steps, each composition of them as likely, whose number no simpler one has; it is
+    """One composition of one to three steps, each composition of them as likely, whose number no simpler one has. It is
     printed with two digits after the point. It is found if the audit stands by the digits and names it."""
     rng = np.random.default_rng([58, number])
     kind = FRUITFUL[number % len(FRUITFUL)]
@@ -146,7 +146,7 @@ def foreign(kind: str, files: int = SETS, numbers: int = ANY) -> Foreign:
 
 
 def outcome(tried: Tried, printed: Printed, evidence: Evidence) -> str:
-    """Whether the audit stands by the digits, with or without a choice; else its verdict, which rests on the search."""
+    """Whether the audit stands by the digits, with or without a choice, else its verdict, which rests on the search."""
     match = search_in(tried, printed, evidence)
     return "explained" if match.explained else NOT_FOUND if match.first is None else "cannot tell"
 

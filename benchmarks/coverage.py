@@ -25,7 +25,7 @@ COMPARISONS = 300  # runs for methods of unlike spread
 SEEDS = (3, 5, 10)
 SHAPES = ("normal", "two values", "collapse", "exponential")
 DEVIATIONS = (0.0, 0.02, 0.06, 0.15)  # the spread of the training seeds' effects: 0 to 15 points
-# mean rate and s of Beta(rate s, (1 - rate) s): small s, most problems always or never solved; large s, all alike
+# mean rate and s of Beta(rate s, (1 - rate) s): small s, most problems always or never solved. Large s, all alike
 DIFFICULTIES = (
     (0.01, 0.3), (0.02, 0.3), (0.05, 0.1), (0.05, 1), (0.1, 0.3), (0.5, 0.3), (0.5, 5), (0.9, 1), (0.98, 1)
 )  # fmt: skip
@@ -34,7 +34,7 @@ PAGE = Path(__file__).parents[1] / "results" / "coverage.md"
 
 @dataclass(frozen=True)
 class Case:
-    """Shares of simulated intervals: those that contain the truth, and those marked approximate; their mean width; and
+    """Shares of simulated intervals: those that contain the truth, and those marked approximate. Their mean width, and
     the share that misses the truth without a mark."""
 
     covered: float
@@ -57,8 +57,8 @@ def case(truth: float, intervals: Iterable[Interval | None]) -> Case:
 
 
 def seed_effects(shape: str, rng: np.random.Generator, size: tuple[int, ...]) -> Vector:
-    """Effects of training seeds with mean 0 and deviation 1. "two values": about +-0.95; "collapse": -1.9 in a fifth
-    of the trainings; "rare collapse": -3 in a tenth of them, 1/3 in the others."""
+    """Effects of training seeds with mean 0 and deviation 1. "two values": about +-0.95. "collapse": -1.9 in a fifth
+    of the trainings. "rare collapse": -3 in a tenth of them, 1/3 in the others."""
     if shape == "rare collapse":
         return np.where(rng.random(size) < 0.1, -3.0, 1 / 3)
     if shape == "exponential":
@@ -72,8 +72,8 @@ def seed_effects(shape: str, rng: np.random.Generator, size: tuple[int, ...]) ->
 
 @dataclass(frozen=True)
 class Trained:
-    """Problems of Beta(0.45, 0.55) difficulty; each training seed adds an effect to every problem's rate, which is then
-    clipped to 0..1; `samples` responses a problem."""
+    """Problems of Beta(0.45, 0.55) difficulty. Each training seed adds an effect to every problem's rate, which is then
+    clipped to 0..1. `samples` responses a problem."""
 
     seeds: int
     problems: int
@@ -93,7 +93,7 @@ class Trained:
         return np.asarray(rng.binomial(self.samples, np.clip(rates + effects, 0, 1), size) / self.samples)
 
     def mean_rates(self, rates: Vector) -> Vector:
-        """The mean over seeds of each rate; clipping moves it away from the rate."""
+        """The mean over seeds of each rate. Clipping moves it away from the rate."""
         grid = np.linspace(0, 1, 201)
         effects = self.deviation * seed_effects(self.shape, np.random.default_rng(9), (20_000,))
         return np.interp(rates, grid, [np.clip(rate + effects, 0, 1).mean() for rate in grid])
@@ -107,8 +107,8 @@ def one_score(problems: int, samples: int, rate: float, shape: float, runs: int 
 
 
 def one_difference(problems: int, samples: int, rate: float, shape: float, kind: str, runs: int = RUNS) -> Case:
-    """Two checkpoints on the same problems. "same": equal rates; "other": a third of the problems drawn anew for the
-    second; "lift": its odds are doubled."""
+    """Two checkpoints on the same problems. "same": equal rates. "other": a third of the problems drawn anew for the
+    second. "lift": its odds are doubled."""
     rng = np.random.default_rng([2, problems, samples, round(1000 * rate), round(10 * shape), len(kind)])
 
     def rates(size: tuple[int, int]) -> tuple[Vector, Vector]:
@@ -131,7 +131,7 @@ def score_of_seeds(trained: Trained, runs: int = OF_SEEDS) -> Case:
 
 
 def difference_of_seeds(trained: Trained, *, untrained: bool = False, runs: int = OF_SEEDS) -> Case:
-    """Two equal methods with that many seeds each; `untrained`: the second side is one model with the first's mean."""
+    """Two equal methods with that many seeds each. `untrained`: the second side is one model with the first's mean."""
     rng = np.random.default_rng([4, trained.seeds, trained.problems, round(1000 * trained.deviation), untrained])
     rates = trained.rates(rng, runs)
     a = trained.measured(rates, rng)

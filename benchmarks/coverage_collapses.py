@@ -1,4 +1,4 @@
-"""Methods of unlike spread, of which one collapses now and then; and tables with many arms."""
+"""Methods of unlike spread, of which one collapses now and then, and tables with many arms."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GAINS = (0.05, 0.2, 0.4)  # how much better one stable method is than another
 class Rules:
     """Shares of simulated comparisons. covered: the interval holds the truth. welch: its test gives a verdict. widest:
     a test that gives both sides the larger spread does. needs_none: a verdict that assumes nothing of collapses that
-    no seed shows; without: one about trainings that do not collapse (`evals.stats.collapses`)."""
+    no seed shows. without: one about trainings that do not collapse (`evals.stats.collapses`)."""
 
     covered: float
     welch: float
@@ -38,7 +38,7 @@ def compare(
     seeds: int, rate: float, drop: float, gain: float = 0.0, *, both: bool = False, runs: int = 300, problems: int = 500
 ) -> Rules:
     """A stable method, minus one that collapses by `drop` with probability `rate` (`both`: the first one does, too) and
-    is `gain` better on average; 4 samples a problem."""
+    is `gain` better on average. 4 samples a problem."""
     rng = np.random.default_rng([8, seeds, round(100 * rate), round(100 * drop), round(100 * gain), both])
     outcomes = []
     for _ in range(runs):
@@ -71,7 +71,7 @@ def compare(
 
 
 def _mean(rates: Vector, rate: float, drop: float, collapses: bool, gain: float) -> float:
-    """The mean of a side over all trainings; clipping moves it."""
+    """The mean of a side over all trainings. Clipping moves it."""
     if not collapses:
         return float(np.clip(rates + gain, 0, 1).mean())
     above = rates + gain + rate * drop

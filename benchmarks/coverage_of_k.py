@@ -174,7 +174,7 @@ class Size:
     kinds: tuple[str, ...] = ("",)
 
     def cell(self, shape: str, kind: str, runs: int, *, again: bool = False) -> Cell:
-        """One shape, `runs` times; `again`: with other random numbers."""
+        """One shape, `runs` times. `again`: with other random numbers."""
         rates = shapes()[shape]
         place = [len(self.metric), self.problems, self.n, self.k, [*shapes()].index(shape)]
         rng = np.random.default_rng([7, *place, *([sum(map(ord, kind))] if kind else []), *([1] if again else [])])
@@ -212,7 +212,7 @@ class Row:
 
 
 def row(size: Size, runs: int, again: int) -> Row:
-    """All shapes of one row, `runs` times each; those that are named `again` times, with other random numbers, so
+    """All shapes of one row, `runs` times each. Those that are named `again` times, with other random numbers, so
     that the worst of many is not the unluckiest."""
     places = [(shape, kind) for shape in shapes() for kind in size.kinds]
     cells = [size.cell(*place, runs) for place in places]

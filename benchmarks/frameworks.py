@@ -1,6 +1,6 @@
 """How far the GRPO of eight frameworks differ on one identical batch: `python -m benchmarks.frameworks [--write]`.
 
-The tiny base model answers tiny problems; its responses are graded; the policy and the reference are the base model
+The tiny base model answers tiny problems. Its responses are graded. The policy and the reference are the base model
 with a little noise in the weights, so that ratios are not 1 and the KL term is not 0. Each arm of
 `baselines.frameworks` gives the gradient of its own loss on this batch with respect to the policy's weights.
 """

@@ -47,7 +47,7 @@ from evals.stats.intervals import over_problems
 
 ROOT = Path(__file__).resolve().parents[1]
 PAIRS = Path(__file__).with_name("grader_pairs.csv.gz")
-OWN = {  # sets of our own, texts included
+OUR_SETS = {  # sets of our own, texts included
     "own": ROOT / "tests" / "evals" / "grading" / "answers.txt",
     "families": ROOT / "tests" / "evals" / "grading" / "families.txt",
     "fresh": Path(__file__).with_name("grader_fresh.txt"),
@@ -100,7 +100,7 @@ class Pair(NamedTuple):
     set: str
     label: bool
     kind: str  # answer | string (as a test has it) | response (a model's, from which the answer is extracted)
-    tier: str  # A: labelled by a person or a test's author; B: by an exact rule; C: loosely
+    tier: str  # A: labelled by a person or a test's author. B: by an exact rule. C: loosely
     about: str  # value, or what else the label depends on
     policy: str  # how answers are extracted. Responses: boxed_last. form, form_tags: see `policy`.
     finish_reason: str | None
@@ -129,7 +129,7 @@ def main() -> int:
         parser.error(f"--texts: expected folders, found none at {', '.join(missing)}")
     shown_command = "nox -s grader" + (" -- --texts FOLDER ..." if given.texts else "")
     heading = made_by(shown_command) if given.write else ""  # refuses before anything is graded
-    ours = [pair for name, path in OWN.items() for pair in own_pairs(name, path)]
+    ours = [pair for name, path in OUR_SETS.items() for pair in own_pairs(name, path)]
     pairs = [pair for pair in (*ours, *labelled_pairs()) if pair.set in given.sets]
     pairs = with_texts(pairs, given.texts)
     at_hand = [pair for pair in pairs if pair.gold is not None]
@@ -177,7 +177,7 @@ def labelled_pairs(path: Path = PAIRS) -> Iterator[Pair]:
 
 
 def own_pairs(name: str, path: Path) -> Iterator[Pair]:
-    """Pairs of our own: `[family]`, then in a line a gold and answers that are the same (==) and that are not (!=); or
+    """Pairs of our own: `[family]`, then in a line a gold and answers that are the same (==) and that are not (!=), or
     in .jsonl a row per pair, of which a third is `held_out`."""
     family = ""
     if path.suffix == ".jsonl":
@@ -234,7 +234,7 @@ def matching(records: Iterable[tuple[list[str], list[str]]], digests: set[str]) 
 
 
 def committed_file(clone: Path, path: str) -> str:
-    """A file of a clone's newest commit; empty where there is no such clone or file."""
+    """A file of a clone's newest commit. Empty where there is no such clone or file."""
     if not clone.is_dir():
         return ""
     done = subprocess.run(["git", "-C", str(clone), "show", f"HEAD:{path}"], capture_output=True)
@@ -254,7 +254,7 @@ QUOTED = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)'")
 
 
 def candidates(path: str, text: str) -> Iterator[tuple[list[str], list[str]]]:
-    """(texts that may be golds, texts that may be answers) of each record of a file; a test file is one record."""
+    """(texts that may be golds, texts that may be answers) of each record of a file. A test file is one record."""
     if path.endswith((".json", ".jsonl")):
         cases = json.loads(text) if text.startswith("[") else [json.loads(line) for line in text.splitlines() if line]
         records = [[*leaves(case)] for case in cases]
@@ -307,8 +307,8 @@ def folded(node: ast.expr, named: Mapping[str, str]) -> str | None:
 
 
 def policy(pair: Pair) -> str | None:
-    """The extraction policy of a pair; None for a bare answer. The projects of the fifth and sixth set read responses
-    in different ways, so there the form of gold and response alone decides."""
+    """The extraction policy of a pair, or None for a bare answer. The projects of the fifth and sixth set read
+    responses in different ways, so there the form of gold and response alone decides."""
     if pair.kind != "response":
         return None
     if not pair.policy.startswith("form"):
@@ -324,7 +324,7 @@ def policy(pair: Pair) -> str | None:
 
 
 def grade(pairs: Sequence[Pair]) -> list[bool | None]:
-    """Whether our grader accepts; None is unscored."""
+    """Whether our grader accepts. None is unscored."""
     verdicts: dict[int, Verdict] = {}
     policies = [policy(pair) for pair in pairs]
     grader = Grader()
@@ -342,7 +342,7 @@ def math_verify(pairs: Sequence[Pair], kept: Path | None = None) -> list[bool]:
     """math-verify alone: a bare side goes into a box (bare it is misread), a response or a marked string as it is.
 
     Args:
-        kept: a file of its verdicts by version, time limit and pair; each is added as it comes, so that an
+        kept: a file of its verdicts by version, time limit and pair. Each is added as it comes, so that an
             interrupted run goes on, and a change of our grader alone asks it nothing again.
     """
     about = f"{version('math-verify')} {MATH_VERIFY_S} s"
@@ -380,11 +380,11 @@ def _percents(rates: First) -> tuple[str, str]:
 def answer(pairs: Sequence[Pair], our_verdicts: Sequence[bool | None], mv_verdicts: Sequence[bool | None]) -> str:
     """The page's answer, over all pairs of others at hand."""
     labels, our_labels, mv_labels = zip(
-        *((p.label, *both) for p, *both in zip(pairs, our_verdicts, mv_verdicts, strict=True) if p.set not in OWN),
+        *((p.label, *both) for p, *both in zip(pairs, our_verdicts, mv_verdicts, strict=True) if p.set not in OUR_SETS),
         strict=True,
     )
     (right, accepts, rejects), (their_right, *their_errors) = errors(labels, our_labels), errors(labels, mv_labels)
-    first = [published for name, (_, published) in SETS.items() if published and name not in OWN]
+    first = [published for name, (_, published) in SETS.items() if published and name not in OUR_SETS]
     ends = [(min(shares), max(shares)) for shares in zip(*((f.ours, f.math_verify) for f in first), strict=True)]
     fresh = sum(p.set == "fresh" for p in pairs)
     at_first = [
@@ -407,7 +407,7 @@ def answer(pairs: Sequence[Pair], our_verdicts: Sequence[bool | None], mv_verdic
 
 
 def by_set(pairs: Sequence[Pair]) -> dict[str, list[int]]:
-    """Set -> its pairs; where only some of its labels are about the value, these alone once more."""
+    """Set -> its pairs. Where only some of its labels are about the value, these alone once more."""
     indices_by_set: dict[str, list[int]] = {}
     for name in SETS:
         chosen = [i for i, pair in enumerate(pairs) if pair.set == name]
@@ -423,7 +423,7 @@ def agreement(pairs: Sequence[Pair], our_verdicts: Sequence[bool | None], mv_ver
 
     labels, rows = {}, []
     for name, chosen in by_set(pairs).items():
-        if name not in SETS or name in OWN:
+        if name not in SETS or name in OUR_SETS:
             continue
         labels[name] = f"{name.replace('_', ' ')} ({len(chosen):,})"
         for grader, verdicts in (("ours", our_verdicts), ("math-verify", mv_verdicts)):

@@ -4,7 +4,7 @@
 
 Given the first 40, 60 and 80 % of a problem's words (arXiv 2507.10532, partial-prompt completion), is the greedy
 continuation the rest, word for word, and does it reach the gold answer? Two controls on the same problems say what the
-probe can see: `planted`, where the whole problem stands before its beginning, so that copying completes it; and
+probe can see: `planted`, where the whole problem stands before its beginning, so that copying completes it, and
 `clean`, the problem with other numbers, which no model has read, so that what is completed there is form.
 A rate of the problem far above that of its clean twin, and of problems younger than the weights, is memory.
 """
@@ -37,7 +37,7 @@ FEWEST = 5  # words that must be left: a shorter rest is often all that fits
 
 @dataclass(frozen=True)
 class Rate:
-    """How often one thing happened, with Wilson's 95 % interval; `hits` None: it was not asked (a clean twin has no
+    """How often one thing happened, with Wilson's 95 % interval. `hits` None: it was not asked (a clean twin has no
     gold)."""
 
     benchmark: str
@@ -51,7 +51,7 @@ class Rate:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Prefix:
     """One prompt: the beginning of a problem, and the rest."""
 
     benchmark: str
@@ -64,7 +64,7 @@ class Asked:
 
 
 def cut(text: str, share: float) -> tuple[str, str] | None:
-    """(the first `share` of the words, the rest); None where fewer than `FEWEST` are left.
+    """(the first `share` of the words, the rest), or None where fewer than `FEWEST` are left.
 
     Raises:
         ValueError: share outside (0, 1).
@@ -92,7 +92,7 @@ def completed(text: str, rest: str, whole: bool) -> bool:
     """Whether a continuation is the rest, word for word, as far as both go.
 
     Args:
-        whole: the model ended the text itself, so that it must hold all of the rest; else its last word may be cut.
+        whole: the model ended the text itself, so that it must hold all of the rest, else its last word may be cut.
     """
     words, wanted = text.split(), rest.split()
     if not whole and len(words) <= len(wanted):
@@ -100,8 +100,8 @@ def completed(text: str, rest: str, whole: bool) -> bool:
     return len(words) >= len(wanted) >= FEWEST - 1 and words[: len(wanted)] == wanted
 
 
-def questions(benchmark: str, problems: Sequence[Problem], shares: Sequence[float] = SHARES) -> Iterator[Asked]:
-    """Every problem at every share under every condition; a problem without numbers has no clean twin."""
+def questions(benchmark: str, problems: Sequence[Problem], shares: Sequence[float] = SHARES) -> Iterator[Prefix]:
+    """Every problem at every share under every condition. A problem without numbers has no clean twin."""
     for problem in problems:
         twin = renumbered(problem.problem, f"leaks {benchmark} {problem.id}")
         for condition, text in zip(CONDITIONS, (problem.problem, twin, problem.problem), strict=True):
@@ -110,7 +110,7 @@ def questions(benchmark: str, problems: Sequence[Problem], shares: Sequence[floa
             for share in shares:
                 if (parts := cut(text, share)) is not None:
                     prompt = f"{text.strip()}\n\n{parts[0]}" if condition == "planted" else parts[0]
-                    yield Asked(benchmark, condition, share, problem.id, prompt, parts[1], problem.answer)
+                    yield Prefix(benchmark, condition, share, problem.id, prompt, parts[1], problem.answer)
 
 
 def probe(
@@ -143,7 +143,7 @@ def read(path: Path, rows: int) -> list[Problem]:
     """The first problems of a file with `problem` or `question`, and `answer` (of GSM8K the text after `####`).
 
     Raises:
-        ValueError: as `read_rows`; a row lacks one of them, or there is no row.
+        ValueError: as `read_rows`. A row lacks one of them, or there is no row.
     """
     problems = []
     for number, row in enumerate(islice(read_rows(path), rows)):

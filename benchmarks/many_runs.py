@@ -39,7 +39,7 @@ def fill(home: Path, count: int) -> None:
 
 
 def checking(home: Path) -> tuple[float, float]:
-    """(milliseconds to read all records and check all hashes; the same again)."""
+    """(milliseconds to read all records and check all hashes, the same again)."""
     times = []
     for _ in range(2):
         start = time.process_time()

@@ -149,8 +149,8 @@ def sample(root: Path, packages: Sequence[str], count: int, seed: int) -> list[M
     mutants: dict[str, Mutant] = {}
     while len(mutants) < count:
         (path,) = draw.choices(list(texts), [text.count("\n") for text in texts.values()])
-        if some := places(texts[path]):
-            mutant = made(path, texts[path], draw.choice(some))
+        if candidates := places(texts[path]):
+            mutant = made(path, texts[path], draw.choice(candidates))
             mutants[str(mutant)] = mutant
     return list(mutants.values())
 

@@ -50,7 +50,7 @@ class Column:
 
     @property
     def stated(self) -> int | None:
-        """Samples per problem, by the metric's name and the protocol; None if they are not stated.
+        """Samples per problem, by the metric's name and the protocol, or None if they are not stated.
 
         pass@k and maj@k of k samples are whole numbers of problems, as n = 1 is. With more samples they need not be.
         """

@@ -179,8 +179,12 @@ TABLES: dict[str, Callable[[], str]] = {
     "benchmarks": sets,
     "protocols": measured,
     "policies": names("policies", "policy"),
-    "verdicts": lambda: table(("verdict", "meaning"), ((code(of.value), text) for of, text in MEANING.items())),
-    "exit codes": lambda: table(("exit code", "meaning"), ((str(of), text) for of, text in cli.EXIT_CODES.items())),
+    "verdicts": lambda: table(
+        ("verdict", "meaning"), ((code(verdict.value), text) for verdict, text in MEANING.items())
+    ),
+    "exit codes": lambda: table(
+        ("exit code", "meaning"), ((str(code_number), text) for code_number, text in cli.EXIT_CODES.items())
+    ),
     "formats": formats.table,
     "hardware": hardware,
     "methods": methods,

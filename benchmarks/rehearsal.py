@@ -3,8 +3,8 @@
     nox -s rehearse -- --paper egsw --scale small
 
 Each arm is rehearsed as `rlvr rehearse paper=P scale=S hardware=H arm=A` does, by TRL, or by veRL where TRL
-cannot train it; the shortest first. Rows are kept by commit in RLVR_HOME/rehearsal/rows.jsonl, so that the same command
-goes on where it was stopped. --write makes results/rehearsal.md of all rows; with --kept of those that there are, of
+cannot train it. The shortest first. Rows are kept by commit in RLVR_HOME/rehearsal/rows.jsonl, so that the same command
+goes on where it was stopped. --write makes results/rehearsal.md of all rows. With --kept of those that there are, of
 any commit, and the page names the others.
 """
 
@@ -85,7 +85,7 @@ def _file() -> Path:
 
 
 def rehearse(requested: Sequence[Case]) -> dict[Case, dict[str, Any]]:
-    """The row of each case; those that an earlier call at this commit has are not made again."""
+    """The row of each case. Those that an earlier call at this commit has are not made again."""
     _file().parent.mkdir(parents=True, exist_ok=True)
     commit = environment()["commit"]
     rows = {case: row for case, row in kept_rows().items() if row["commit"] == commit}

@@ -65,7 +65,7 @@ def page(rows: list[Row], rounds: int) -> str:
 def medians(
     calls: Mapping[str, Callable[[], Any]], rounds: int, clock: Callable[[], float] = time.perf_counter
 ) -> dict[str, float]:
-    """Median seconds of each call over the rounds, after one untimed call; every call runs once a round.
+    """Median seconds of each call over the rounds, after one untimed call. Every call runs once a round.
 
     Args:
         clock: time.process_time counts the processor's seconds, which other processes do not lengthen as much.
@@ -148,7 +148,7 @@ def step(rounds: int) -> Iterator[Row]:
                 yield Row(f"TRL step, {name}", "tokens/CPU s", *rates, "TRL's GRPO loss", note)
 
 
-def _step(name: str, model: Path, folder: Path, parts: int, ours: bool) -> Callable[[], None]:
+def _step(name: str, model: Path, folder: Path, parts: int, with_method: bool) -> Callable[[], None]:
     from dataclasses import replace
 
     from datasets import Dataset
@@ -176,7 +176,7 @@ def _step(name: str, model: Path, folder: Path, parts: int, ours: bool) -> Calla
         "train_dataset": Dataset.from_list([{"prompt": "1"}] * PROMPTS),
         "processing_class": AutoTokenizer.from_pretrained(model, padding_side="left"),
     }
-    trainer: Any = MethodTrainer(declared, **made) if ours else GRPOTrainer(**made)
+    trainer: Any = MethodTrainer(declared, **made) if with_method else GRPOTrainer(**made)
     batch = _rollout(trainer.model.config.vocab_size)
     trainer._generate_and_score_completions = lambda _: dict(batch)
     trainer.model.train()

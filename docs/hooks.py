@@ -42,7 +42,7 @@ PICTURES = {
 PICTURES |= {f"figures/real/{path.name}": path for path in ROOT.glob("results/real/*.png")}
 PICTURES |= {f"figures/later/{path.name}": path for path in ROOT.glob("results/study/later/figures/*.png")}
 
-# old address -> page that has its text now; a place on an old page (#...) may be on another page
+# old address -> page that has its text now. A place on an old page (#...) may be on another page
 MOVED = {
     "tutorials/agree.md": "how-to/agree.md",
     "tutorials/inspect.md": "how-to/compare-inspect-logs.md",
@@ -91,7 +91,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Turn TeX between dollar signs into MathML, and links to the repository into links to the site; insert the table
+    """Turn TeX between dollar signs into MathML, and links to the repository into links to the site. Insert the table
     of printed scores. Code stays."""
     path = ROOT / "docs" / page.file.src_uri
     markdown = linked(page.file.src_uri, path, markdown) if path.is_file() else markdown
@@ -165,7 +165,7 @@ def _html(text: str) -> str:
 
 
 def _claims() -> str:
-    """A row for each printed score of results/ledger; `ledger/table.js` makes it searchable."""
+    """A row for each printed score of results/ledger. `ledger/table.js` makes it searchable."""
     names = ("model", "benchmark", "printed", "its file", "ours", "selection", "seeds", "verdict")
     lines = [f"<tr>{''.join(f'<th>{name}</th>' for name in names)}</tr>"]
     samples = _read_samples()
@@ -174,13 +174,13 @@ def _claims() -> str:
     for row in rows:
         url = f"https://github.com/{row['repository']}/tree/{row['commit']}"
         chosen = f"{_short(row['largest_of_equal'])} of {float(row['evaluations']):.0f}" if row["evaluations"] else "–"
-        ours = _short(row["ours"])
+        our_score = _short(row["ours"])
         if _series(row) in samples:
-            ours = f'<a href="samples/#{_series(row)}" title="samples that both graders read">{ours}</a>'
+            our_score = f'<a href="samples/#{_series(row)}" title="samples that both graders read">{our_score}</a>'
         cells = (
             f'<a href="{url}">{escape(row["repository"].rpartition("/")[2])}</a>: {escape(row["recipe"])}',
             *map(escape, (row["benchmark"], row["printed"], _short(row["file"]))),
-            *(ours, chosen, row["seeds"]),
+            *(our_score, chosen, row["seeds"]),
         )
         verdict = f"<td><details><summary>{escape(row['verdict'])}</summary>{escape(row['why'])}</details></td>"
         lines.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}{verdict}</tr>")

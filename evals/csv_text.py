@@ -14,7 +14,7 @@ def csv_text(frame: Any) -> str:
 
 
 def no_formula(cell: object) -> Any:
-    """A cell of a CSV file; a text that a spreadsheet would take for a formula has a ' before it."""
+    """A cell of a CSV file. A text that a spreadsheet would take for a formula has a ' before it."""
     if not isinstance(cell, str):
         return cell
     if not cell.startswith(("=", "+", "-", "@", "\t", "\r")):

@@ -27,7 +27,7 @@ def jobs_on_card() -> int:
 
 
 def variables() -> dict[str, str]:
-    """A copy. `dict(os.environ)` raises KeyError if a thread deletes one meanwhile; MLflow's telemetry does."""
+    """A copy. `dict(os.environ)` raises KeyError if a thread deletes one meanwhile. MLflow's telemetry does."""
     pairs = ((name, os.environ.get(name)) for name in list(os.environ))
     return {name: value for name, value in pairs if value is not None}
 

@@ -16,7 +16,7 @@ class RefusedError(ValueError):
 
 
 class UsageError(RefusedError):
-    """A value, name or file that a user gave cannot be used; the text names it, and what was expected."""
+    """A value, name or file that a user gave cannot be used. The text names it, and what was expected."""
 
 
 class Faults:
@@ -43,7 +43,7 @@ class Faults:
 
 
 class DamagedFileError(RefusedError):
-    """One of our files is damaged; the message names it and says what to do."""
+    """One of our files is damaged. The message names it and says what to do."""
 
     def __init__(self, path: Path, why: str, remedy: str = "delete it, and the same command makes it again") -> None:
         super().__init__(f"{path} is damaged ({why}): {remedy}")

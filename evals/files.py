@@ -50,7 +50,7 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
 
 
 def _keep_owner(part: Path, status: os.stat_result) -> bool:
-    """Give a file the mode and the owner of the one that it replaces; False if this process may not."""
+    """Give a file the mode and the owner of the one that it replaces. False if this process may not."""
     made = part.stat()
     if (made.st_uid, made.st_gid) != (status.st_uid, status.st_gid):
         try:
@@ -73,7 +73,7 @@ def _write_into(path: Path, write: Callable[[Path], None]) -> None:
 
 
 def write_hashed(folder: Path, stem: str, suffix: str, write: Callable[[Path], None]) -> Path:
-    """Write a file whose name holds the hash of its content, `<stem>-<16 hex digits><suffix>`, atomically; its path."""
+    """Write a file whose name holds the hash of its content, `<stem>-<16 hex digits><suffix>`, atomically. Its path."""
     part = folder / f".{stem}.{os.getpid()}.part"
     write_atomically(part, write)
     path = folder / f"{stem}-{file_sha256(part)[:16]}{suffix}"
@@ -98,7 +98,7 @@ def rename_folder(part: Path, path: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write UTF-8 text atomically; the folder is made if needed."""
+    """Write UTF-8 text atomically. The folder is made if needed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_bytes(path, text.encode())
 
@@ -127,7 +127,7 @@ def read_json(path: Path) -> Any:
         return None
     try:
         return json.loads(path.read_bytes())
-    except (ValueError, RecursionError) as error:  # bad UTF-8 is one too; brackets in brackets
+    except (ValueError, RecursionError) as error:  # bad UTF-8 is one too. Brackets in brackets
         raise DamagedFileError(path, f"not JSON: {error}") from error
 
 
@@ -172,12 +172,12 @@ def mend_jsonl(path: Path) -> None:
 
 
 def read_jsonl(path: Path, *fields: str) -> list[dict[str, Any]]:
-    """The objects of all complete lines; an unfinished last line (after a kill) is skipped.
+    """The objects of all complete lines. An unfinished last line (after a kill) is skipped.
 
     Args:
         fields: that each must have.
     Raises:
-        DamagedFileError: a finished line is no such object; its place is named.
+        DamagedFileError: a finished line is no such object. Its place is named.
     """
     return [row for row, _ in read_jsonl_from(path, 0, *fields)] if os.path.lexists(path) else []
 
@@ -200,7 +200,7 @@ def read_jsonl_from(path: Path, offset: int, *fields: str) -> list[tuple[dict[st
 
 
 def last_row(path: Path, *fields: str) -> dict[str, Any] | None:
-    """The object of the last complete line; None without one.
+    """The object of the last complete line, or None without one.
 
     Raises:
         DamagedFileError: as `read_jsonl`.
@@ -235,7 +235,7 @@ def text_sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-PART, BLOCK = 2**26, 2**20  # a large file is hashed in parts, at once; each is read block by block
+PART, BLOCK = 2**26, 2**20  # a large file is hashed in parts, at once. Each is read block by block
 
 
 def parts_sha256(path: Path) -> str:
@@ -268,7 +268,7 @@ def folder_sha256s(folder: Path, *, without: Iterable[str] = ()) -> dict[str, st
 
 
 def differing_files(folder: Path, expected: dict[str, str]) -> list[str]:
-    """Which files of a folder are missing or changed since `folder_sha256s`, in words; extra files are fine."""
+    """Which files of a folder are missing or changed since `folder_sha256s`, in words. Extra files are fine."""
     problems = []
     for name, sha256 in expected.items():
         path = folder / name
@@ -281,10 +281,10 @@ def differing_files(folder: Path, expected: dict[str, str]) -> list[str]:
 
 @contextmanager
 def locked(folder: Path, busy: str | None = None, *, name: str = ".lock", wait_s: float = 0) -> Iterator[None]:
-    """Hold a folder (its file `name`); the lock goes with the process, however it ends.
+    """Hold a folder (its file `name`). The lock goes with the process, however it ends.
 
     Raises:
-        BusyError: another process holds it; `busy` is the message.
+        BusyError: another process holds it. `busy` is the message.
     """
     from filelock import FileLock, Timeout
 

@@ -36,7 +36,7 @@ def check_model(model_path: str | Path) -> None:
 
 
 def model_folder(model_path: str | Path) -> Path:
-    """The folder with a model's files; a hub id is downloaded first.
+    """The folder with a model's files. A hub id is downloaded first.
 
     Raises:
         UsageError: as `check_model`.

@@ -28,7 +28,7 @@ class _Stderr(logging.Handler):
 
 def draws() -> bool:
     """Whether to draw a line that rewrites itself, or a chart. Neither is a record: another handler cannot show it."""
-    return logger.isEnabledFor(logging.INFO) and _OWN in logger.handlers
+    return logger.isEnabledFor(logging.INFO) and _HANDLER in logger.handlers
 
 
 def on_terminal() -> bool:
@@ -36,9 +36,9 @@ def on_terminal() -> bool:
     return draws() and sys.stderr.isatty()
 
 
-_OWN = _Stderr()
+_HANDLER = _Stderr()
 if not logger.handlers:
-    logger.addHandler(_OWN)
+    logger.addHandler(_HANDLER)
     logger.propagate = False  # else a handler of the root logger, which some libraries add, writes each line once more
 if logger.level == logging.NOTSET:
     logger.setLevel(logging.INFO)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def text_table(header: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1, form: str = "simple") -> str:
-    """A table for a terminal, or in another form of tabulate's; the first `left` columns are aligned left, the others
+    """A table for a terminal, or in another form of tabulate's. The first `left` columns are aligned left, the others
     right."""
     from tabulate import tabulate
 
@@ -103,7 +103,7 @@ class Checked(Protocol):
     """The files that a call read."""
 
     def refuse(self, key: str, output: Path) -> None:
-        """Raise UsageError if an output is one of them; `key` names the option."""
+        """Raise UsageError if an output is one of them. `key` names the option."""
 
 
 class Tabular:
@@ -113,7 +113,7 @@ class Tabular:
     printed: Sequence[Table] = ()  # the tables of LaTeX and Markdown; none: `rows`
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
-        """The table, a dictionary a row; empty if there is none."""
+        """The table, a dictionary a row. Empty if there is none."""
         raise NotImplementedError
 
     def blocks(self) -> Sequence[Block]:
@@ -133,7 +133,7 @@ class Tabular:
         return json.dumps(self.rows(), indent=2, default=plain)
 
     def to_pandas(self) -> pd.DataFrame:
-        """The table; raises ValueError if there is none."""
+        """The table. Raises ValueError if there is none."""
         import pandas as pd
 
         if not self.rows():

@@ -27,7 +27,7 @@ class Inputs:
 
     @classmethod
     def of(cls, arguments: Mapping[str, Any]) -> Inputs:
-        """Those of a call's arguments by their names; `out` and `page` are its outputs."""
+        """Those of a call's arguments by their names. `out` and `page` are its outputs."""
         return cls(tuple(text for name, value in arguments.items() if name not in OUTPUTS for text in _texts(value)))
 
     def refuse(self, key: str, output: Path) -> None:

@@ -21,7 +21,7 @@ ABSENT = Absent()
 
 
 def reach(value: object, name: str) -> Any:
-    """The value at a path; `ABSENT` where there is none.
+    """The value at a path. `ABSENT` where there is none.
 
     `a.b` is value["a"]["b"] (or value["a.b"]), `a.-1` the last item of a list, `a.*.b` the list of the b of all items,
     `a|b` the first of two that has a value, and `a?OK` whether a is OK. A path also leads into a text that is JSON, or
@@ -35,7 +35,7 @@ def reach(value: object, name: str) -> Any:
 
 
 def opened(text: str) -> object:
-    """The object or list that a text is; None of any other text."""
+    """The object or list that a text is. None of any other text."""
     if text.strip()[:1] not in ("{", "["):
         return None
     for read in (json.loads, ast.literal_eval):

@@ -22,7 +22,7 @@ class Origin(StrEnum):
 
     PAPER = "paper"  # stated in the paper's text
     CODE = "code"  # in the authors' code, page, or the recipe they name
-    ASSUMED = "assumed"  # stated nowhere that we could find; the note gives the reason for this value
+    ASSUMED = "assumed"  # stated nowhere that we could find. The note gives the reason for this value
     SCALE = "scale"  # replaced by a scale (for example the tiny one)
     USER = "user"  # replaced on the command line
 
@@ -41,7 +41,7 @@ class Sourced(Generic[T]):
             raise UsageError(f"the value {self.value!r} has no source: say where it is stated, or why it is assumed")
 
     def replace(self, value: U, origin: Origin, note: str) -> Sourced[U]:
-        """The same setting with another value; this one stays on record as `was`."""
+        """The same setting with another value. This one stays on record as `was`."""
         return Sourced(value, origin, note, was=self)
 
     def as_dict(self) -> dict[str, Any]:
@@ -51,17 +51,17 @@ class Sourced(Generic[T]):
 
 
 def paper(value: T, where: str) -> Sourced[T]:
-    """Stated in the paper; `where` names the section, table or equation."""
+    """Stated in the paper. `where` names the section, table or equation."""
     return Sourced(value, Origin.PAPER, where)
 
 
 def code(value: T, where: str) -> Sourced[T]:
-    """In the authors' code or page, or a recipe that they name; `where` says which."""
+    """In the authors' code or page, or a recipe that they name. `where` says which."""
     return Sourced(value, Origin.CODE, where)
 
 
 def assumed(value: T, why: str) -> Sourced[T]:
-    """Stated nowhere that we could find; `why` gives the reason for this value."""
+    """Stated nowhere that we could find. `why` gives the reason for this value."""
     return Sourced(value, Origin.ASSUMED, why)
 
 

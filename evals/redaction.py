@@ -68,7 +68,7 @@ def _redact(text: str, secrets: list[str]) -> str:
 
 
 def redact_all(value: object) -> Any:
-    """`redact` on every string in a JSON value; keys are ours, and the origins of values."""
+    """`redact` on every string in a JSON value. Keys are ours, and the origins of values."""
     return _redact_all(value, _secrets())
 
 

@@ -1,7 +1,7 @@
 """A SentencePiece BPE tokenizer from its pieces and scores, for `tokenizers`, which wants merges.
 
 SentencePiece stores no merges. It joins the two neighbours whose union has the highest score, the leftmost first, until
-no union is a piece (Kudo and Richardson 2018, arXiv 1808.06226; llama.cpp reads the scores of a GGUF file likewise).
+no union is a piece (Kudo and Richardson 2018, arXiv 1808.06226, llama.cpp reads the scores of a GGUF file likewise).
 """
 
 from __future__ import annotations

@@ -16,9 +16,9 @@ def expected(name: str, valid: Iterable[str]) -> str:
 
 
 def nearest(name: str, valid: Collection[str]) -> str | None:
-    """The valid name closest to `name`; None if none is close. One in other letters or signs comes first (MATH-500, and
-    lighteval|gsm8k|5|0 for gsm8k). Only the last part of a dotted name counts, a name without its group belongs to the
-    group, and the beginning of names is the shortest of them."""
+    """The valid name closest to `name`, or None if none is close. One in other letters or signs comes first (MATH-500,
+    and lighteval|gsm8k|5|0 for gsm8k). Only the last part of a dotted name counts, a name without its group belongs to
+    the group, and the beginning of names is the shortest of them."""
     name, plain = str(name), {_plain(full): full for full in valid}
     words = (name, *re.split(r"[|:@/]", name))
     if same := next((plain[word] for word in map(_plain, words) if word in plain), None):
@@ -38,6 +38,6 @@ def _plain(name: str) -> str:
 
 
 def group_of(name: str, valid: Collection[str]) -> tuple[str, str]:
-    """ "hardware.foo" -> ("hardware.", "foo") where valid names begin so; else ("", name)."""
+    """ "hardware.foo" -> ("hardware.", "foo") where valid names begin so, else ("", name)."""
     head, dot, last = name.rpartition(".")
     return (head + dot, last) if dot and any(full.startswith(head + dot) for full in valid) else ("", name)

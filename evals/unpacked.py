@@ -7,7 +7,7 @@ from typing import IO, Any
 
 from evals.errors import DamagedFileError
 
-LARGEST, RATIO = 1 << 30, 100  # bytes that a file may always unpack to; beyond, at most so many times its own size
+LARGEST, RATIO = 1 << 30, 100  # bytes that a file may always unpack to. Beyond, at most so many times its own size
 
 
 class Unpacked:
@@ -76,7 +76,7 @@ def check_parquet(path: Path) -> None:
 
 
 def _texts_in(path: Path, columns: list[str], most: int) -> int:
-    """The bytes of all texts in these columns, each as often as it stands in a row; counting ends above `most`."""
+    """The bytes of all texts in these columns, each as often as it stands in a row. Counting ends above `most`."""
     import pyarrow.parquet as pq
 
     count = 0

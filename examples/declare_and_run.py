@@ -12,17 +12,17 @@ from reproductions.entropy_advantage.method import entropy_advantage
 
 
 def main(steps: int) -> None:
-    mine = rlvr.experiment(
+    declared = rlvr.experiment(
         base_model=rlvr.paper("Qwen/Qwen2.5-7B", "section 3.1"),
         learning_rate=3e-6,
         kl_beta=rlvr.assumed(0.0, "the paper gives none"),
         equations=[rlvr.use(entropy_advantage, alpha=rlvr.paper(0.4, "section 3.1"), kappa=2.0)],
     )
-    for key, value in mine.settings().items():
+    for key, value in declared.settings().items():
         print(f"{key:<24} {value.value!r:<32} {value.origin}: {value.note}")
-    # tiny scale replaces the model, the data and the sizes; its numbers show that the method trains, nothing else
+    # tiny scale replaces the model, the data and the sizes. Its numbers show that the method trains, nothing else
     small = {"max_steps": steps, "protocol.n": 2, "protocol.ks": [1, 2], "protocol.benchmarks": ["tiny_short"]}
-    done = rlvr.run(mine, arm="entropy_advantage", scale="tiny", hardware={"device": "cpu"}, **small)
+    done = rlvr.run(declared, arm="entropy_advantage", scale="tiny", hardware={"device": "cpu"}, **small)
     run = done.runs["tiny/entropy_advantage"]
     print(run.name)
     print(run.scores(ks=[1, 2]))

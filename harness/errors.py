@@ -25,7 +25,7 @@ def nearest(name: str, valid: Iterable[str]) -> str:
 
 
 def choose(key: str, names: Sequence[str] | None, valid: Iterable[str], default: list[str] | None = None) -> list[str]:
-    """The requested names, each checked to be valid; all valid ones (or `default`) when none was requested."""
+    """The requested names, each checked to be valid. All valid ones (or `default`) when none was requested."""
     valid = list(valid)
     if names is None:
         return default if default is not None else valid
@@ -40,7 +40,7 @@ def refuse_unused(why: str, **given: Any) -> None:
 
     Args:
         why: completes "KEY=VALUE: not used ", as "with two runs, which are named".
-        given: option -> its value; None, False and empty: it was not given.
+        given: option -> its value. None, False and empty: it was not given.
     """
     for key, value in given.items():
         if value is None or value is False or (isinstance(value, (tuple, Mapping)) and not value):

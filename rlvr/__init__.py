@@ -3,12 +3,12 @@
     import rlvr
 
     rlvr.evaluate("PATH", "egsw", benchmarks=["math500"], n=4)   # a model under a paper's protocol
-    rlvr.run("egsw", arm=["grpo", "egsw"], seeds=3)              # train, evaluate, log; resumes
+    rlvr.run("egsw", arm=["grpo", "egsw"], seeds=3)              # train, evaluate, log. Resumes
     rlvr.compare("ours.jsonl", "theirs.jsonl").plot()
     rlvr.grade_answers([("1/2", "0.5")])                         # verdicts, by the project's one answer checker
 
 Every command of `rlvr` is a function here. Names are loaded when they are first used, so `import rlvr` takes
-milliseconds and needs neither torch nor a trainer. Paths may be strings; results print themselves, and have
+milliseconds and needs neither torch nor a trainer. Paths may be strings. Results print themselves, and have
 `as_json()`, `to_pandas()`, `to_latex()` and `save(FILE)`.
 """
 

@@ -4,7 +4,7 @@ import sys
 
 
 def main() -> int:
-    """Entry point; returns the exit code. An interrupt while the command line is imported leaves no traceback."""
+    """Entry point. Returns the exit code. An interrupt while the command line is imported leaves no traceback."""
     try:
         from evals.environment import end_without_threads
         from harness.runs import libraries, track

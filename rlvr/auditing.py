@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PathLike = str | os.PathLike[str]
 FILES = "expected files of curves or of graded responses, a glob of them, or runs"
-MOST_PROBLEMS = 10_000_000  # of a benchmark
+MOST_PROBLEMS = 10_000_000  # in a benchmark
 LAST = "rlvr tables and rlvr report print the last checkpoint's score, mean over seeds"
 
 
@@ -109,12 +109,12 @@ def audit(
     try:
         reading = Reading(columns or {}, None, None, label, label_threshold, golds)
         reads: list[Read] = []
-        with slow("audit: reading and grading") as told:
+        with slow("audit: reading and grading") as progress:
             read = [
                 _of_runs(group, metric)
                 if ours
                 else _evidence(
-                    group, metric, None if number and files == "recipes" else files, problems, reading, told, reads
+                    group, metric, None if number and files == "recipes" else files, problems, reading, progress, reads
                 )
                 for number, group in enumerate(groups)
             ]
@@ -125,7 +125,7 @@ def audit(
     except OSError as error:
         raise UsageError(str(error)) from error
     result = take_apart(claim, read[0], base=read[1] if len(read) > 1 else None, declared=declaration)
-    document = {"read": [asdict(one) for one in reads], **asdict(result)}
+    document = {"read": [asdict(file_read) for file_read in reads], **asdict(result)}
     document |= {"printed": claim.text, "where": where, "verdict": result.in_words}
     shares = {"file": result.file, "ours": result.ours}
     shares |= {key: getattr(result.interval, key, None) for key in ("low", "high")}
@@ -136,8 +136,8 @@ def audit(
     text = f"{result}\n  {LAST}" if ours else "\n".join([*audit_lines(reads), str(result)])
     if declaration is not None and not result.differing:
         same = sorted(read[0].settings.keys() & declaration.keys())
-        found = f"as declared: {', '.join(same)}" if same else "none are stated in these files"
-        text += f"\n  settings of {declared}: {found}"
+        agreement = f"as declared: {', '.join(same)}" if same else "none are stated in these files"
+        text += f"\n  settings of {declared}: {agreement}"
     if ours and len(groups) > 1 and (different := _different(groups, metric)):
         document["measured_differently"] = different
         text += f"\n  MEASURED DIFFERENTLY, so the gain is not the model's alone: {'; '.join(different)}"
@@ -149,7 +149,7 @@ def audit(
 
 
 def _different(groups: Sequence[Sequence[Path]], benchmark: str | None) -> list[str]:
-    """What decides a measurement and differs between the first run of each group."""
+    """The settings that decide a measurement and differ between the first run of each group."""
     from evals.stats.measured_run import decisive_differences
     from harness.record.find import runs
 
@@ -164,10 +164,10 @@ def _evidence(
     files: str | None,
     problems: int | None,
     reading: Reading,
-    told: Told,
+    progress: Told,
     reads: list[Read],
 ) -> Evidence:
-    """What files say; what was read of each of them is added to `reads`."""
+    """The evidence of files. Adds to `reads` what was read of each of them."""
     from dataclasses import replace
 
     import pandas as pd
@@ -199,14 +199,16 @@ def _evidence(
         evidence = curve_evidence(curves, metric, problems=problems, settings=settings, recipes=files == "recipes")
         reads += [of_curve(str(path), curve, metric) for path, curve in zip(paths, curves.values(), strict=True)]
         faults = (known_faults(text, curves[name]) for name, text in zip(names, texts, strict=True))
-        return replace(evidence, faults=tuple(dict.fromkeys(fault for found in faults for fault in found)))
-    said = named_as(paths) if files is None else None
-    files = files if said is None else said[0]
+        return replace(
+            evidence, faults=tuple(dict.fromkeys(fault for faults_of_tools in faults for fault in faults_of_tools))
+        )
+    naming = named_as(paths) if files is None else None
+    files = files if naming is None else naming[0]
     tables: list[pd.DataFrame] = []
     called: dict[int, str] = {}
     numbers = checkpoint_numbers(paths)
     for number, name, path in zip(numbers, names, paths, strict=True):
-        told("files", len(tables), len(paths))
+        progress("files", len(tables), len(paths))
         table, of_file = _table(path, reading)
         reads.append(of_file or of_verdicts(str(path), table))
         if files == "recipes":
@@ -218,18 +220,18 @@ def _evidence(
         elif "checkpoint" not in table:
             table, called[number] = table.assign(checkpoint=number), name
         tables.append(table)
-    if said is not None:
-        others = [f"files={one}" for one in ("samples", "seeds", "checkpoints") if one != said[0]]
-        note = f"the names differ by {said[1]} and a number, so the files are {said[0]}"
+    if naming is not None:
+        alternatives = [f"files={kind}" for kind in ("samples", "seeds", "checkpoints") if kind != naming[0]]
+        note = f"the names differ by {naming[1]} and a number, so the files are {naming[0]}"
         before = f"{reads[-1].note}. " if reads[-1].note else ""
-        reads[-1] = replace(reads[-1], note=f"{before}{note}. To say otherwise, type {' or '.join(others)}")
+        reads[-1] = replace(reads[-1], note=f"{before}{note}. To say otherwise, type {' or '.join(alternatives)}")
     if files is None:
         _refuse_apart(paths, tables)
     samples = pd.concat(tables, ignore_index=True)
     named = [*map(str, samples.get("benchmark", pd.Series(dtype=str)).unique())] or [path.name for path in paths]
     evidence = Evidence.of_samples(samples, problems=problems)
-    known, found = known_size(named), evidence.problems or 0
-    if problems is None and known is not None and found < known <= 1.25 * found:
+    known, measured = known_size(named), evidence.problems or 0
+    if problems is None and known is not None and measured < known <= 1.25 * measured:
         evidence = replace(evidence, stated=known)
     return replace(evidence, names=called, recipes=files == "recipes")
 
@@ -250,7 +252,7 @@ def _refuse_apart(paths: Sequence[Path], tables: Sequence[pd.DataFrame]) -> None
 
 
 def _table(path: Path, reading: Reading) -> tuple[pd.DataFrame, Read | None]:
-    """The verdicts of a file, and what was read of one with responses; None for a table of verdicts alone."""
+    """The verdicts of a file, and what was read of one with responses, or None for a table of verdicts alone."""
     from evals.answer_files.containers import contents
     from evals.answer_files.read import extracted, read_of
     from evals.answer_files.reading import read_answers
@@ -296,7 +298,7 @@ def _reads(path: Path, columns: Mapping[str, str], threshold: float | None) -> b
 
 
 def _names(paths: Sequence[Path]) -> list[str]:
-    """What the files are called: their names, with as many folders as it takes to tell them apart."""
+    """The names of the files, with as many folders as it takes to tell them apart."""
     for parts in range(1, max((len(path.parts) for path in paths), default=0) + 1):
         names = ["/".join(path.parts[-parts:]) for path in paths]
         if len(set(names)) == len(names):
@@ -305,23 +307,23 @@ def _names(paths: Sequence[Path]) -> list[str]:
 
 
 def _of_runs(names: Sequence[Path], benchmark: str | None) -> Evidence:
-    """The checkpoints of runs of this project, by our verdicts; the last is the final model."""
+    """The checkpoints of runs of this project, by our verdicts. The last is the final model."""
     import pandas as pd
 
     from evals.audit import Evidence
     from harness.record.find import check_apart, conditions_of, runs
 
-    found = runs(*names)
-    check_apart(found)
-    there = sorted({name for run in found for name in run.benchmarks})
-    if benchmark is None and len(there) == 1:
-        (benchmark,) = there
-    if benchmark is None or benchmark not in there:
+    matches = runs(*names)
+    check_apart(matches)
+    available = sorted({name for run in matches for name in run.benchmarks})
+    if benchmark is None and len(available) == 1:
+        (benchmark,) = available
+    if benchmark is None or benchmark not in available:
         got = "none" if benchmark is None else benchmark
-        raise UsageError(f"metric: expected a benchmark of the runs ({', '.join(there)}), got {got}")
-    if len(found) > 1:
-        conditions_of(found)  # seeds of one arm, measured alike
-    parts = [part for number, run in enumerate(found) for part in _checkpoints(run, benchmark, number)]
+        raise UsageError(f"metric: expected a benchmark of the runs ({', '.join(available)}), got {got}")
+    if len(matches) > 1:
+        conditions_of(matches)  # seeds of one arm, measured alike
+    parts = [part for number, run in enumerate(matches) for part in _checkpoints(run, benchmark, number)]
     return Evidence.of_samples(pd.concat(parts, ignore_index=True))
 
 

@@ -71,7 +71,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
             print(shown(redact(traceback.format_exc())), file=sys.stderr)
         name = " ".join(["rlvr", *(word for word in words[:1] if not word.startswith("-"))])
-        with suppress(MemoryError):  # of a report's imports
+        with suppress(MemoryError):  # a report's imports need memory
             if not isinstance(error, MemoryError):
                 return _report(name, error)
         print(f"{name}: out of memory; what was finished is kept (--debug shows where)", file=sys.stderr)
@@ -132,7 +132,7 @@ def parse(words: Sequence[str]) -> tuple[str, Callable[..., Any], tuple[list[str
         with faults.gathered():
             if not known and (ours := renamed(words[0], option, runner)):
                 raise UsageError(f"{word}: no such option. Expected {ours}")
-            if faults and word.startswith("--"):  # of the same command line
+            if faults and word.startswith("--"):  # this message and one about the same command line
                 raise UsageError(f"{word}: expected key=value, as {word[2:].replace('-', '_')}={runner or '...'}")
             if words[0] == "eval" and word.endswith(".py") and "=" not in word:
                 raise UsageError(f"{word}: this is a task of another tool. Type benchmarks=[NAME,...] or FILE")

@@ -24,7 +24,7 @@ GROUPS = {  # heading -> command -> the function of `rlvr`
         "sync": "sync",
     },
 }
-MEANT = {"status": "show", "train": "run", "evaluate": "eval", "inspect": "eval"}  # in other tools
+COUNTERPARTS = {"status": "show", "train": "run", "evaluate": "eval", "inspect": "eval"}  # in other tools
 COMMANDS = {name: function for group in GROUPS.values() for name, function in group.items()}
 
 
@@ -35,7 +35,7 @@ def command(name: str) -> Callable[..., Any]:
         UsageError: there is none.
     """
     if name not in COMMANDS:
-        hint = f"Did you mean 'rlvr {MEANT[name]}'?" if name in MEANT else expected(name, ["help", *COMMANDS])
+        hint = f"Did you mean 'rlvr {COUNTERPARTS[name]}'?" if name in COUNTERPARTS else expected(name, ["help", *COMMANDS])
         raise UsageError(f"no such command. {hint}")
     function: Callable[..., Any] = getattr(rlvr, COMMANDS[name])
     return function

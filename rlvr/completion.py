@@ -36,7 +36,7 @@ def complete_line() -> None:
 
 
 def candidates(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
-    """Words that the one which begins with `prefix` may become; argcomplete keeps those that do. Where names are
+    """Words that the one which begins with `prefix` may become. Argcomplete keeps those that do. Where names are
     expected and none begins so, the word itself: of none bash makes names of files."""
     from harness.record.find import beginning
 
@@ -58,23 +58,23 @@ def candidates(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[s
         names = signature.choices(known[key]) if key in known else []
         if not names:
             return []
-    # of a list, [a,b or a,b, the last one is completed
+    # in a list, [a,b or a,b, the last name is completed
     before = value[: max(value.rfind(","), value.rfind("[")) + 1]
-    there = before.lstrip("[").split(",")
-    made = [f"{key}={before}{name}" for name in names if f"{before}{name}".startswith(value) and name not in there]
+    chosen = before.lstrip("[").split(",")
+    made = [f"{key}={before}{name}" for name in names if f"{before}{name}".startswith(value) and name not in chosen]
     return made or ([] if key.rpartition(".")[2] in ALSO_FILES else [prefix])
 
 
 def _names(key: str, words: Iterable[str]) -> list[str] | None:
-    """The names that an option takes, given the other words of the line; None for other options."""
+    """The names that an option takes, given the other words of the line, or None for other options."""
     from harness.spec import catalogue
 
-    others = dict(word.split("=", 1) for word in words if "=" in word)
+    options_typed = dict(word.split("=", 1) for word in words if "=" in word)
 
     def papers_own(name: str) -> list[str]:
-        if others.get("paper") not in catalogue.papers():
+        if options_typed.get("paper") not in catalogue.papers():
             return []
-        declared = catalogue.load(others["paper"])
+        declared = catalogue.load(options_typed["paper"])
         return list(declared.models) if name == "model" else list(dict.fromkeys(arm.key for arm in declared.arms))
 
     def of_list() -> list[str]:
@@ -88,16 +88,16 @@ def _names(key: str, words: Iterable[str]) -> list[str] | None:
 
         return [*PROFILES, AUTO]
 
-    found: dict[str, Callable[[], list[str]]] = {
+    names_by_option: dict[str, Callable[[], list[str]]] = {
         "paper": catalogue.papers,
         "arm": lambda: papers_own("arm"),
         "what": of_list,
         "hardware": profiles,
     }
-    if "paper" in others:  # elsewhere a path
-        found["model"] = lambda: papers_own("model")
+    if "paper" in options_typed:  # elsewhere a path
+        names_by_option["model"] = lambda: papers_own("model")
     if key in GROUP:
         from rlvr.listing import _names as listed
 
         return list(listed(GROUP[key]))
-    return found[key]() if key in found else None
+    return names_by_option[key]() if key in names_by_option else None

@@ -37,9 +37,9 @@ def experiment(*, base: Experiment | None = None, equations: Iterable[Use] | Use
 
     Args:
         base: another experiment to start from.
-        equations: added to the stack, each at its own stage (`harness.spec.equation.stage`); an advantage or objective
+        equations: added to the stack, each at its own stage (`harness.spec.equation.stage`). An advantage or objective
             replaces the recipe's, an objective its clipping too.
-        values: by key of `Experiment.settings()`; plain values are recorded as declared by you. Keys with a dot
+        values: by key of `Experiment.settings()`. Plain values are recorded as declared by you. Keys with a dot
             (`grpo.std`) go in as `**{"grpo.std": "none"}`.
     Raises:
         ValueError: no such key (with the nearest one), a value that does not fit, or a stack of equations that cannot
@@ -67,8 +67,8 @@ def experiment(*, base: Experiment | None = None, equations: Iterable[Use] | Use
     sourced: dict[str, Any] = {key: value for key, value in values.items() if isinstance(value, Sourced)}
     changed = start.override(plain, Origin.USER, NOTE)
     direct = {f.name for f in fields(Experiment)}
-    if other := [key for key in sourced if key not in direct]:
-        raise ValueError(f"{other[0]}: expected a plain value here. Give its source in use(...)")
+    if unknown := [key for key in sourced if key not in direct]:
+        raise ValueError(f"{unknown[0]}: expected a plain value here. Give its source in use(...)")
     return replace(changed, **sourced)
 
 

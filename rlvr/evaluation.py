@@ -132,7 +132,7 @@ def evaluate(
     refuse_other_content(folder)
     _warn_of_examples(chosen)
     data = os.fspath(data_dir) if data_dir is not None else tiny_benchmarks(chosen.benchmarks.value)
-    (folder / ERROR).unlink(missing_ok=True)  # of the try before
+    (folder / ERROR).unlink(missing_ok=True)  # the error of the try before
     try:
         with handled(), finishing(SAMPLING, PATIENCE_S):
             verdicts = sample_and_grade(

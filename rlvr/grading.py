@@ -9,7 +9,7 @@ from rlvr.results import Rows
 
 
 class Grades(Rows[Grade]):
-    """The grades in order; a notebook shows the list as a table."""
+    """The grades in order. A notebook shows the list as a table."""
 
     header = ("verdict", "answer", "why unscored")
 
@@ -30,7 +30,7 @@ def grade_answers(
     Returns:
         A grade for each pair, in order. `verdict` is correct, wrong, no_answer or unscored (never counted as wrong).
     Raises:
-        ValueError: a pair is something else; the message names its place.
+        ValueError: a pair is something else. The message names its place.
     """
     return Grades(Grader(conventions).grade_answers(list(pairs)))
 
@@ -47,11 +47,11 @@ def grade_responses(
     Args:
         rows: (gold, response) or (gold, response, finish reason) each. A finish reason is "stop", "length" or None: a
             response without an answer is truncated if it was cut.
-        policy: how an answer is extracted from a response; `rlvr list what=policies` describes each.
+        policy: how an answer is extracted from a response. `rlvr list what=policies` describes each.
         conventions: as for `grade_answers`.
-        reasoning: after (what follows the last `</think>`; an unclosed thought is truncated) or whole.
+        reasoning: after (what follows the last `</think>`, an unclosed thought is truncated) or whole.
     Returns:
-        A grade for each row, in order; `answer` is what was extracted.
+        A grade for each row, in order. `answer` is what was extracted.
     Raises:
         ValueError: no such policy, or a row is something else.
     """
@@ -71,7 +71,7 @@ def explain(
     Args:
         gold: the correct answer.
         response: what is graded.
-        policy: how the answer is extracted, as for `grade_responses`; None takes `response` as the answer.
+        policy: how the answer is extracted, as for `grade_responses`. None takes `response` as the answer.
         conventions: as for `grade_answers`.
     """
     return Grader(conventions).explain(gold, response, policy)

@@ -14,32 +14,36 @@ if TYPE_CHECKING:
     from evals.stats.verdict_table import VerdictTable
     from harness.record.run import Run
 
-Samples = Sequence[Sequence[bool | None]]  # [P][n]: was sample n of problem P correct; None: unscored
+Samples = Sequence[Sequence[bool | None]]  # [P][n]: was sample n of problem P correct. None: unscored
 
 
 class Scores(Rows[tuple[str, Score]]):
-    """(benchmark, score) pairs; a notebook shows them as a table with 95 % intervals."""
+    """(benchmark, score) pairs. A notebook shows them as a table with 95 % intervals."""
 
     header = ("benchmark", "metric", "value", "95 % interval", "covers", "problems", "unscored")
 
     @property
     def caption(self) -> str:  # type: ignore[override]
-        without = dict.fromkeys(f"{found.name} of {of}: {found.why}." for of, found in self if found.value is None)
-        rough = [f"{ROUGH}."] if any(found.interval and found.interval.rough for _, found in self) else []
-        return "\n".join((f"{meanings(found for _, found in self)}.", *rough, *without))
+        without = dict.fromkeys(
+            f"{metric.name} of {benchmark}: {metric.why}." for benchmark, metric in self if metric.value is None
+        )
+        rough = [f"{ROUGH}."] if any(metric.interval and metric.interval.rough for _, metric in self) else []
+        return "\n".join((f"{meanings(metric for _, metric in self)}.", *rough, *without))
 
     def rows(self) -> list[dict[str, Any]]:
-        """Numbers instead of the texts of `cells`; fractions for percent."""
-        return [{"benchmark": benchmark, **found.rows()[0]} for benchmark, found in self]
+        """Numbers instead of the texts of `cells`. Fractions for percent."""
+        return [{"benchmark": benchmark, **metric.rows()[0]} for benchmark, metric in self]
 
     def cells(self, row: tuple[str, Score]) -> tuple[str, ...]:
-        benchmark, found = row
-        value = number_text(found.value, found.factor) + (" %" if found.unit == "%" and found.value is not None else "")
-        covers = found.interval.covers if found.interval is not None else ""
-        if ends := unscored_text(found):
+        benchmark, metric = row
+        value = number_text(metric.value, metric.factor) + (
+            " %" if metric.unit == "%" and metric.value is not None else ""
+        )
+        covers = metric.interval.covers if metric.interval is not None else ""
+        if ends := unscored_text(metric):
             value += f" (unscored{ends})"
-        interval = bounds_text(found.interval, found.factor)
-        return (benchmark, found.name, value, interval, covers, str(found.problems), str(found.unscored))
+        interval = bounds_text(metric.interval, metric.factor)
+        return (benchmark, metric.name, value, interval, covers, str(metric.problems), str(metric.unscored))
 
 
 def ks_of(run: Run, benchmark: str, table: VerdictTable) -> list[int]:
@@ -51,7 +55,7 @@ def avg_at_k(correct: Samples) -> Score:
     """Mean over problems of the share of correct samples (avg@n for n samples each).
 
     Args:
-        correct: [P][n] booleans, or 1 and 0; None is unscored. Numpy arrays and nested lists work.
+        correct: [P][n] booleans, or 1 and 0. None is unscored. Numpy arrays and nested lists work.
     Returns:
         `value` and `interval` (95 %, over problems), both fractions.
     Raises:
@@ -64,7 +68,7 @@ def pass_at_k(correct: Samples, k: int) -> Score:
     """Probability that at least one of k samples is correct: 1 - C(n - c, k) / C(n, k)  (arXiv 2107.03374, Eq. 1).
 
     Args:
-        correct: [P][n] booleans, as of `avg_at_k`. k: at most n; a problem with fewer samples has no value and is
+        correct: [P][n] booleans, as of `avg_at_k`. k: at most n. A problem with fewer samples has no value and is
             counted in `excluded`.
     Returns:
         As `avg_at_k`.
@@ -73,10 +77,10 @@ def pass_at_k(correct: Samples, k: int) -> Score:
 
 
 def maj_at_k(answers: Sequence[Sequence[Hashable]], gold: Sequence[Hashable], k: int) -> Score:
-    """Probability that the most frequent answer among k of the n samples is the gold; ties are split evenly.
+    """Probability that the most frequent answer among k of the n samples is the gold. Ties are split evenly.
 
     Args:
-        answers: [P][n], compared by `==`; None is no answer. gold: [P]. k: at most n.
+        answers: [P][n], compared by `==`. None is no answer. gold: [P]. k: at most n.
     Returns:
         As `avg_at_k`.
     Raises:
@@ -93,15 +97,15 @@ def maj_at_k(answers: Sequence[Sequence[Hashable]], gold: Sequence[Hashable], k:
 
 
 def _score(table: object, metric: str, k: int) -> Score:
-    (found,) = score(table, ks=[k], metrics=[metric])
-    return found
+    (result,) = score(table, ks=[k], metrics=[metric])
+    return result
 
 
 _CLASSES = {Verdict.CORRECT: 0, Verdict.WRONG: 1, Verdict.UNSCORED: None}
 
 
 def _verdict(is_correct: object, problem: int, sample: int) -> Verdict:
-    """Of a truth value, 1, 0, or None or NaN, of any library."""
+    """A truth value of any library as 1, 0, or None or NaN."""
     if is_correct is None or is_correct != is_correct:
         return Verdict.UNSCORED
     if isinstance(is_correct, (str, bytes)) or is_correct not in (0, 1):

@@ -151,7 +151,7 @@ RUNNERS = ("hf", "hf-auto", "vllm", "sglang", "accelerate", "openai", "local-com
 
 
 def renamed(name: str, option: str, runner: str = "") -> str | None:
-    """What to write for an option that a command had before, or that other tools have; None: it is not known so.
+    """The option to write for one that a command had before, or that other tools have, or None: it is not known so.
 
     Args:
         runner: what follows `--model`.
@@ -164,9 +164,9 @@ def renamed(name: str, option: str, runner: str = "") -> str | None:
         return "model=PATH, a folder or a hub id OWNER/NAME, and engine=transformers|vllm|openai"
     if option.startswith(VERL):
         option = option.rpartition(".")[2]
-    for commands, theirs in ELSEWHERE.items():
-        if name in commands and option in theirs:
-            return theirs[option]
+    for commands, other_names in ELSEWHERE.items():
+        if name in commands and option in other_names:
+            return other_names[option]
     if name in TRAIN and option in OF_THE_PROTOCOL:
         return f"protocol.{ELSEWHERE[MEASURE][option]}"
     return None

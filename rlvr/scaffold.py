@@ -1,4 +1,4 @@
-"""`rlvr new NAME`: write a method, its declaration and its test. They run as they are; change them step by step."""
+"""`rlvr new NAME`: write a method, its declaration and its test. They run as they are. Change them step by step."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rlvr.results import Result
 LONGEST = 24  # characters of a name, so that no line of a generated file becomes too long
 TAKEN = ("protocol", "hardware", "placebo", "batch", "stage", "given")  # by the command line and by what is written
 TEMPLATES = Path(__file__).parent / "templates"
-FOLDERS = ("reproductions", "tests/reproductions")  # of a checkout
+FOLDERS = ("reproductions", "tests/reproductions")  # folders that a checkout has
 READING = ("shaping", "weights", "gates")  # stages whose example reads a signal of the tokens
 
 
@@ -68,14 +68,14 @@ def new(
 
 def _own_checkout() -> Path:
     """The checkout that this command is of. Raises UsageError in another one, which the user may mean."""
-    own, here = Path(__file__).resolve().parents[1], Path.cwd().resolve()
-    for place in (here, *here.parents):
-        if place != own and all((place / needed).is_dir() for needed in FOLDERS):
+    checkout, current = Path(__file__).resolve().parents[1], Path.cwd().resolve()
+    for place in (current, *current.parents):
+        if place != checkout and all((place / needed).is_dir() for needed in FOLDERS):
             raise UsageError(
-                f"root: this rlvr is of {own}, and you are in {place}. Type root={own}, or root={place} (whose method "
-                "only an environment of that checkout runs)"
+                f"root: this rlvr is of {checkout}, and you are in {place}. Type root={checkout}, or root={place} "
+                "(whose method only an environment of that checkout runs)"
             )
-    return own
+    return checkout
 
 
 def _check_name(name: str, root: Path) -> None:

@@ -52,8 +52,8 @@ def export(
     chosen = choose("paper", paper, papers())
     folder = results_folder() / "records"
     if out is not None:
-        one = Path(out).name.endswith(SUFFIX)
-        folder = Path(out) if one else as_folder(out, f"NAME{SUFFIX} of one paper, ")
+        is_file = Path(out).name.endswith(SUFFIX)
+        folder = Path(out) if is_file else as_folder(out, f"NAME{SUFFIX} of one paper, ")
     if folder.name.endswith(SUFFIX) and len(chosen) > 1:
         raise UsageError(f"out={folder}: expected a folder, or one paper (paper=KEY) for one file")
     if folder.name.endswith(SUFFIX) and folder.exists():  # which may say who measured its runs
@@ -61,16 +61,16 @@ def export(
     written, lines = [], []
     for key in chosen:
         path = folder if folder.name.endswith(SUFFIX) else folder / f"{key}{SUFFIX}"
-        found = newest(runs(paper=key, scale=scale))
-        if not found:
+        selected = newest(runs(paper=key, scale=scale))
+        if not selected:
             if paper is not None:
-                there = Counter(run.scale for run in newest(runs(paper=key)))
-                others = f"; at other scales: {', '.join(f'{n} {at}' for at, n in there.items())}" if there else ""
+                scales = Counter(run.scale for run in newest(runs(paper=key)))
+                elsewhere = f"; at other scales: {', '.join(f'{n} {at}' for at, n in scales.items())}" if scales else ""
                 at = f" at scale={scale}" if scale else ""
-                raise UsageError(f"paper {key!r}: expected finished runs{at}, found none{others}")
+                raise UsageError(f"paper {key!r}: expected finished runs{at}, found none{elsewhere}")
             continue
         replaced = ", in place of the file that was there" if path.exists() else ""
-        count = write_archive(found, path, by=by)
+        count = write_archive(selected, path, by=by)
         written.append(path)
         lines.append(f"{path}: {count} run{'s' * (count != 1)}, {path.stat().st_size / 2**20:.2f} MB{replaced}")
         states = Counter(job.state for job in job_states(home()) if job.paper == key and scale in (None, job.scale))
@@ -100,16 +100,18 @@ def bundle(run: str, *, by: str | None = None, out: PathLike | None = None) -> R
         raise UsageError(
             f"{run}: expected a run or an evaluation. A file of verdicts needs no bundle: send it as it is"
         )
-    found = seeds_of(run)
-    if len(found) != 1:
-        raise UsageError(f"{run}: expected one run, found {len(found)}")
+    selected = seeds_of(run)
+    if len(selected) != 1:
+        raise UsageError(f"{run}: expected one run, found {len(selected)}")
     target = Path(out) if out is not None else results_folder() / "bundles" / f"{Path(run).name}{SUFFIX}"
     if not target.name.endswith(SUFFIX) or target.exists():
-        there = ". This file exists already" if target.exists() else ""
-        raise UsageError(f"out={target}: expected a new file that ends in {SUFFIX}{there}")
-    write_archive(found, target, responses=True, by=by)
+        reason = ". This file exists already" if target.exists() else ""
+        raise UsageError(f"out={target}: expected a new file that ends in {SUFFIX}{reason}")
+    write_archive(selected, target, responses=True, by=by)
     without = (
-        "" if found[0].keeps_responses else f"\nwithout responses: {found[0].name} has none, as imported runs have"
+        ""
+        if selected[0].keeps_responses
+        else f"\nwithout responses: {selected[0].name} has none, as imported runs have"
     )
     return _files([target], f"{target}{without}\n{CHECK.format(target)}")
 
@@ -159,10 +161,10 @@ def import_(*files: PathLike) -> Result:
         return checked
     rows, lines = [], []
     for path in _archives(files):
-        added, completed, there = import_archive(path)
-        rows.append({"file": str(path), "runs": added, "completed": completed, "there": there})
+        added, completed, existing = import_archive(path)
+        rows.append({"file": str(path), "runs": added, "completed": completed, "there": existing})
         filled = f"; there, and given responses or who measured them: {completed}" if completed else ""
-        lines.append(f"{path}: runs added: {added}{filled}" + f"; there already: {there}" * (there > 0))
+        lines.append(f"{path}: runs added: {added}{filled}" + f"; there already: {existing}" * (existing > 0))
     return Result({"imported": rows}, "\n".join(lines), rows)
 
 
@@ -219,23 +221,23 @@ def curves(*files: PathLike, name: str | None = None, columns: dict[str, str] | 
 
     paths = _existing(files, "logs or tables of a training, one a seed")
     refuse_same(paths, "a seed")
-    runs, gone = import_curves(paths, paths[0].stem if name is None else name, columns or {})
+    runs, deleted = import_curves(paths, paths[0].stem if name is None else name, columns or {})
     rows = [{"file": str(p), "run": str(r.folder), "steps": len(r.curve)} for p, r in zip(paths, runs, strict=True)]
     lines = [f"{row['run']}: {row['steps']} steps of {row['file']}" for row in rows]
-    told = {path: _told_of(run.record["source"]) for path, run in zip(paths, runs, strict=True)}
-    alike = all(of == told[paths[0]] for of in told.values())
-    for path, of in list(told.items())[: 1 if alike else None]:
-        lines += of if alike else [f"{path}:", *(f"  {line}" for line in of)]
-    if gone:
-        lines.append(f"deleted: {gone} more seeds of an earlier import of this name")
+    sentences = {path: _told_of(run.record["source"]) for path, run in zip(paths, runs, strict=True)}
+    alike = all(lines_of_file == sentences[paths[0]] for lines_of_file in sentences.values())
+    for path, lines_of_file in list(sentences.items())[: 1 if alike else None]:
+        lines += lines_of_file if alike else [f"{path}:", *(f"  {line}" for line in lines_of_file)]
+    if deleted:
+        lines.append(f"deleted: {deleted} more seeds of an earlier import of this name")
     lines.append(f"draw them: {shlex.join(['rlvr', 'page', ','.join(str(run.folder) for run in runs)])}")
     lines.append(f"beside your runs: add curves={str(runs[0].folder).removesuffix('0')}* to rlvr page or rlvr report")
     return Result({"imported": rows}, "\n".join(lines), rows)
 
 
 def _told_of(source: Mapping[str, Any]) -> list[str]:
-    """What was taken of one file of curves, and what was not."""
-    read = ", ".join(f"{ours} from {theirs}" for ours, theirs in source["columns"].items())
+    """The columns that were taken of one file of curves, and those that were not."""
+    read = ", ".join(f"{column} from {source_column}" for column, source_column in source["columns"].items())
     lines = [f"{'imported again' if source['replaced'] else 'imported'}: {read}"]
     if source["in_place_of"]:
         lines.append(f"in place of {source['in_place_of']}, which had this name; name=NAME keeps both")

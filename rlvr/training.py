@@ -170,7 +170,7 @@ def run(
         _check_in_process(prepared, asked.in_process)
     try:
         outcomes = launch(prepared)
-    except ValueError as error:  # of a training, not of what the call said: that has been checked
+    except ValueError as error:  # an error of the training. What the call said has been checked.
         if isinstance(error, RefusedError) and not isinstance(error, UsageError):  # a store, a damaged file
             raise
         raise RuntimeError(f"a run failed: {error}") from error

@@ -1,1 +1,1 @@
-"""Studies made with this package and not installed with it; run from a clone (`python -m studies.NAME`)."""
+"""Studies made with this package and not installed with it. Run from a clone (`python -m studies.NAME`)."""

@@ -21,7 +21,7 @@ from hypothesis import settings
 from tests.forked import fork_from_here
 
 # no deadlines: time on a busy machine says nothing about the code. Every run has the same examples, so that only a
-# change can make a test fail; `--hypothesis-profile=random` draws new ones
+# change can make a test fail. `--hypothesis-profile=random` draws new ones
 settings.register_profile("random", deadline=None)
 settings.register_profile("same", deadline=None, derandomize=True)
 settings.register_profile("few", deadline=None, derandomize=True, max_examples=10)

@@ -1,4 +1,4 @@
-"""Ways to damage a file; the second path is the same file of another run."""
+"""Ways to damage a file. The second path is the same file of another run."""
 
 from __future__ import annotations
 

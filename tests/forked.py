@@ -29,7 +29,7 @@ HOLD = "RLVR_TESTS_HOLD"  # variable of a command: its jobs train up to this ste
 
 
 def fork_from_here() -> None:
-    """Make this process, as it is now, the one that commands are forked from; none of its other threads is in them."""
+    """Make this process, as it is now, the one that commands are forked from. None of its other threads is in them."""
 
     def fork(_: object, command: Sequence[object], kept: Sequence[int]) -> int:
         if pid := os.fork():
@@ -51,7 +51,7 @@ def fork_from_here() -> None:
 class Command:
     """A started command, with the methods of `subprocess.Popen` that tests use.
 
-    `call`: what takes the arguments and gives the exit code; without it, `rlvr`.
+    `call`: what takes the arguments and gives the exit code. Without it, `rlvr`.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Command:
         return self._process.exitcode
 
     def poll(self) -> int | None:
-        """The exit code, or minus the signal that ended it; None while it runs."""
+        """The exit code, or minus the signal that ended it. None while it runs."""
         return self._process.exitcode
 
     @property
@@ -86,7 +86,7 @@ class Command:
 
     @property
     def err(self) -> str:
-        """What it has printed to stderr so far."""
+        """The lines printed to stderr so far."""
         return self._files[1].read_text() if self._files[1].exists() else ""
 
     def send_signal(self, number: int) -> None:

@@ -1,4 +1,4 @@
-"""Imports what a forked command needs; `tests.forked` names this module to the process that it forks from."""
+"""Imports what a forked command needs. `tests.forked` names this module to the process that it forks from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""For tests of veRL: without veRL `nox -s verl` and `nox -s parity` fail; elsewhere the tests are skipped."""
+"""For tests of veRL: without veRL `nox -s verl` and `nox -s parity` fail. Elsewhere the tests are skipped."""
 
 from __future__ import annotations
 

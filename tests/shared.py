@@ -11,7 +11,7 @@ SHARED = Path(os.environ.get("RLVR_SHARED", Path(__file__).resolve().parents[2] 
 
 
 def shared_file(relative: str) -> Path:
-    """A file of the shared folder, by a path or a glob pattern that fits just one; skips the test when it is absent."""
+    """A file of the shared folder, by a path or a glob pattern that fits just one. Skips the test when it is absent."""
     files = sorted(SHARED.glob(relative))
     if not files:
         pytest.skip(f"no {relative} in {SHARED}; set RLVR_SHARED")
@@ -21,7 +21,7 @@ def shared_file(relative: str) -> Path:
 
 
 def paper_text(number: int) -> str:
-    """The text of a paper, by the number that its file name starts with; skips the test when it is absent."""
+    """The text of a paper, by the number that its file name starts with. Skips the test when it is absent."""
     return shared_file(f"papers/{number:03d}_*.txt").read_text()
 
 

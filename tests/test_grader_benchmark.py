@@ -69,22 +69,22 @@ def test_the_rule_that_decides_a_pair_is_counted() -> None:
 
 def test_the_committed_pairs_are_whole() -> None:
     pairs = list(grader.labelled_pairs())
-    assert len(pairs) == 10_088 and {p.set for p in pairs} | set(grader.OWN) == set(grader.SETS)
+    assert len(pairs) == 10_088 and {p.set for p in pairs} | set(grader.OUR_SETS) == set(grader.SETS)
     assert all(len(p.digest.lstrip("~")) == 16 and p.source for p in pairs)
     assert {p.kind for p in pairs} == {"answer", "string", "response"}
-    for name, path in grader.OWN.items():
+    for name, path in grader.OUR_SETS.items():
         read = list(grader.own_pairs(name, path))
         assert {p.label for p in read} == {True, False} and all(p.digest == grader.digest(*p.texts) for p in read)
 
 
 def test_the_fresh_pairs_are_those_that_were_scored_first() -> None:
-    text = grader.OWN["fresh"].read_bytes()
+    text = grader.OUR_SETS["fresh"].read_bytes()
     assert hashlib.sha256(text).hexdigest() == "e9abc78e58c7a349681ea783f5498d6d13961900f104b4ffd66de2b6d0b3dc85"
-    fresh = list(grader.own_pairs("fresh", grader.OWN["fresh"]))
+    fresh = list(grader.own_pairs("fresh", grader.OUR_SETS["fresh"]))
     assert len(fresh) == 390 and sum(p.label for p in fresh) == 195
     verdicts = grader.grade(fresh)
     rejected = [p.texts for p, verdict in zip(fresh, verdicts, strict=True) if verdict is not p.label]
-    assert rejected == [  # not read; and the box alone is the answer
+    assert rejected == [  # not read, and the box alone is the answer
         (r"10^{2024}-1", r"\underbrace{99\ldots9}_{2024}"),
         (r"\frac{n(n+1)}{2}", r"1+2+\cdots+n"),
         (r"\langle 1,-2,2\rangle", r"\mathbf{i}-2\mathbf{j}+2\mathbf{k}"),
@@ -96,7 +96,7 @@ def test_families_are_counted_for_both_graders() -> None:
     rows = [pair("5", text, label)._replace(set="families", source="f.txt:words", gold="5", answer=text)
             for text, label in (("five", True), ("5.0", True), ("6", False))]  # fmt: skip
     table = grader.families(rows, [True, None, True], [True, False, False])
-    # ours accepts one right and one wrong answer; math-verify rejects one right answer
+    # ours accepts one right and one wrong answer. math-verify rejects one right answer
     assert "| families | words" in table
     assert [cell.strip() for cell in table.strip().splitlines()[-1].split("|")][3:-1] == [*"21110201"]
 

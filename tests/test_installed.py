@@ -1,4 +1,4 @@
-"""What is installed imports nothing that `pip install .[train]` does not bring, but for the extras of an engine."""
+"""The installed packages import nothing that `pip install .[train]` does not bring, but for the extras of an engine."""
 
 from __future__ import annotations
 

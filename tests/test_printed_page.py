@@ -18,7 +18,7 @@ def test_the_page_is_the_one_that_the_code_writes() -> None:
 
 
 def test_the_samples_that_fit_a_column() -> None:
-    # 30 problems: 3.33 is 1/30 and 6.67 is 2/30, so every n fits; 1.67 is 1/60, so n is even
+    # 30 problems: 3.33 is 1/30 and 6.67 is 2/30, so every n fits. 1.67 is 1/60, so n is even
     assert column("avg", "3.33", "6.67").common[:3] == [1, 2, 3]
     assert column("avg", "3.33", "1.67").common[:3] == [2, 4, 6]
     # one digit: with n = 34 there are 1,020 shares and 1,001 numbers, so that any number may fit

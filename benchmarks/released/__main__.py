@@ -1,4 +1,4 @@
-"""`python -m benchmarks.released FOLDER [CASE ...] [--write]`; `--list` prints what brings each checkout."""
+"""`python -m benchmarks.released FOLDER [CASE ...] [--write]`. `--list` prints what brings each checkout."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from benchmarks.released.batches import BRANCHES, DESCRIBED, Drawn, all_batches,
 from benchmarks.released.cases import CASES
 from benchmarks.released.page import Row, page
 from benchmarks.released.papers import PAPERS
-from benchmarks.released.processes import Found, released
+from benchmarks.released.processes import CaseResult, released
 from benchmarks.released.verdicts import Judged, judge
 
 PAGE = ROOT / "results" / "released.md"
 
 
 def measured(keys: Sequence[str], folder: Path, batches: tuple[Drawn, ...], jobs: int) -> dict[str, Row]:
-    """The cases that are there, each checkout in a process of its own; up to `jobs` processes at once."""
+    """The cases that are there, each checkout in a process of its own. Up to `jobs` processes at once."""
     rows = {}
     for key in keys:
         if why := checkout.missing(CASES[key], folder):
-            rows[key] = Row(CASES[key], PAPERS[key], Found(), Judged(f"cannot be had: {why}"))
+            rows[key] = Row(CASES[key], PAPERS[key], CaseResult(), Judged(f"cannot be had: {why}"))
     groups = by_checkout(key for key in keys if key not in rows)
     with ThreadPoolExecutor(jobs) as pool:
         for results in pool.map(lambda group: released("benchmarks.released.child", group, folder, batches), groups):

@@ -17,11 +17,11 @@ EQUAL_GROUP = 3  # all its rewards are 1, so its advantages are 0
 
 @dataclass(frozen=True)
 class Drawn:
-    """One rollout of two optimiser steps; the first half of the rows is the first step. Float64.
+    """One rollout of two optimiser steps. The first half of the rows is the first step. Float64.
 
     Args:
         name: as the page prints it.
-        logp, old_logp, advantages, entropies, old_entropies: [B, T], 0 where masked; "old": of the sampling policy.
+        logp, old_logp, advantages, entropies, old_entropies: [B, T], 0 where masked. "old": of the sampling policy.
         top_logp, old_top_logp: [B, T, RANKS], of the policy's likeliest tokens. is_top: [B, T], 1 where the sampled
             token is the likeliest.
         mask: bool [B, T]. rewards: [B], 0 or 1. groups: int64 [B].
@@ -61,7 +61,7 @@ class Drawn:
 
 
 def flat_gradient(leaves: list[Tensor]) -> Tensor:
-    """The gradients of all leaves in one vector, float64; 0 where a loss does not reach a leaf."""
+    """The gradients of all leaves in one vector, float64, 0 where a loss does not reach a leaf."""
     parts = [torch.zeros_like(leaf) if leaf.grad is None else leaf.grad for leaf in leaves]
     return torch.cat([part.double().flatten() for part in parts])
 
@@ -70,8 +70,8 @@ def group_advantages(rewards: Tensor, groups: Tensor) -> Tensor:
     """(r - mean) / (std + 1e-6) in each group, n - 1 in the deviation: [B]."""
     advantages = torch.zeros_like(rewards)
     for number in groups.unique():
-        mine = groups == number
-        advantages[mine] = (rewards[mine] - rewards[mine].mean()) / (rewards[mine].std() + 1e-6)
+        members = groups == number
+        advantages[members] = (rewards[members] - rewards[members].mean()) / (rewards[members].std() + 1e-6)
     return advantages
 
 
@@ -174,7 +174,7 @@ DESCRIBED = {
 
 
 def all_batches() -> tuple[Drawn, ...]:
-    """Every case gets these; `DESCRIBED` says what they are."""
+    """Every case gets these. `DESCRIBED` says what they are."""
     return (
         drawn("drawn", 0),
         drawn("drawn again", 1),

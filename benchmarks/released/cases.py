@@ -38,7 +38,7 @@ class Case:
         licence: of the measured files.
         driver: how its update step is driven. places: the functions that are measured.
         blobs: git's number of some measured files, so that another commit is noticed: (path, its first digits).
-        passes: forward passes of one optimiser step, the authors' own first; EACH is one response per pass.
+        passes: forward passes of one optimiser step, the authors' own first. EACH is one response per pass.
         arm: paper and arm of this repository that train what the code computes, where that is not the declared method.
         note: what the page says below the table. answer: what the authors have published about it.
     """
@@ -113,7 +113,7 @@ def perplexities(core: Any, config: Any, rows: Rows, drawn: Drawn) -> None:
 
 
 def trial(script: str, step: int, *overrides: str) -> VerlActor:
-    """Args: step: of the training; the bonus of location.sh is added at steps 201 to 299 (ray_trainer.py)."""
+    """Args: step: of the training. The bonus of location.sh is added at steps 201 to 299 (ray_trainer.py)."""
     return actor(
         f"{TRIAL}/scripts/{script}.sh",
         MAIN_PPO,
@@ -121,7 +121,7 @@ def trial(script: str, step: int, *overrides: str) -> VerlActor:
         folder=f"{TRIAL}/verl",
         meta=(("global_steps", step), ("use_location", 200 < step < 300)),
         prepared=perplexities,
-        # The scripts never set these two variables; they say what is saved, and no loss reads them.
+        # The scripts never set these two variables. They say what is saved, and no loss reads them.
         overrides=("actor_rollout_ref.actor.save_grad=False", "actor_rollout_ref.actor.save_grad_dir=null", *overrides),
     )
 

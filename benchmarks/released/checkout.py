@@ -40,7 +40,7 @@ def blob(path: Path) -> str:
 
 
 def missing(case: Case, folder: Path) -> str:
-    """Why the case cannot be measured from this folder; "" if it can."""
+    """Why the case cannot be measured from this folder, or "" if it can."""
     where = root(case, folder)
     if not where.is_dir():
         return f"FOLDER has no {case.folder}"

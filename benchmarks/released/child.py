@@ -1,4 +1,4 @@
-"""The process of one checkout: `python -m benchmarks.released.child CASE,CASE FOLDER BATCHES RESULTS`; the guard is up.
+"""The process of one checkout: `python -m benchmarks.released.child CASE,CASE FOLDER BATCHES RESULTS`. The guard is up.
 
 Cases of one checkout share a process, because importing takes most of the time.
 """

@@ -33,7 +33,7 @@ class Driver(Protocol):
     """Imports a checkout once, then gives gradients."""
 
     def start(self, root: Path, stubs: Stubs, driven: Driven) -> Callable[[Drawn, int], Tensor]:
-        """Import from `root`; return (batch, forward passes of one step) -> the gradient, flat."""
+        """Import from `root`. Return (batch, forward passes of one step) -> the gradient, flat."""
 
 
 def in_row_order(count: int, *shape: Any, **_: Any) -> Tensor:
@@ -42,7 +42,7 @@ def in_row_order(count: int, *shape: Any, **_: Any) -> Tensor:
 
 
 def no_gpu(stack: ExitStack) -> None:
-    """The four questions that the drivers' code asks of a GPU; and no shuffling."""
+    """The four questions that the drivers' code asks of a GPU, and no shuffling."""
     replaced: dict[str, Any] = {
         "torch.cuda.current_device": lambda: "cpu",
         "torch.cuda.mem_get_info": lambda *_: (1, 1),

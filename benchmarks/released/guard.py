@@ -42,7 +42,7 @@ class Guard:
     Args:
         folder: the one place where files may be written.
     Attributes:
-        refused: what was asked for, in order; also where the code swallowed the error.
+        refused: what was asked for, in order. Also where the code swallowed the error.
     """
 
     def __init__(self, folder: Path) -> None:

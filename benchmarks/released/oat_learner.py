@@ -24,7 +24,7 @@ class OatLearner:
     """`ZeroMathLearner.learning_step` on oat's PPO, with the arguments of its run script.
 
     Args:
-        script: path of the run script; entry: the file that it runs; module: the module of that file.
+        script: path of the run script. entry: the file that it runs. module: the module of that file.
         framework: the folder of oat's checkout, beside this one.
         read: the script's arguments that the loss reads: name -> type.
     """
@@ -61,7 +61,7 @@ class OatLearner:
 
 
 def flags(words: list[str]) -> dict[str, str]:
-    """--name value pairs; a flag without a value is "True"."""
+    """--name value pairs. A flag without a value is "True"."""
     values: dict[str, str] = {}
     for word, after in zip(words, [*words[1:], "--"], strict=True):
         if word.startswith("--"):
@@ -76,7 +76,7 @@ def _learn(module: Any, ppo: Any, stack: ExitStack, settings: Any, step: Drawn) 
     rows, length = step.mask.shape
     passes = rows // settings.train_batch_size_per_device
     learner = object.__new__(module.ZeroMathLearner)
-    # The authors' _init chooses the aggregator; only the base class's part and the data set are left out.
+    # The authors' _init chooses the aggregator. Only the base class's part and the data set are left out.
     stack.enter_context(mock.patch.object(ppo.PPOLearner, "_init", return_value=None))
     stack.enter_context(mock.patch.object(module, "load_from_disk", return_value={}))
     stack.enter_context(mock.patch.object(numpy.random, "permutation", numpy.arange))

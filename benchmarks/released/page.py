@@ -10,7 +10,7 @@ from benchmarks.released import checkout
 from benchmarks.released.cases import Case
 from benchmarks.released.measure import Comparison
 from benchmarks.released.papers import Paper
-from benchmarks.released.processes import Found
+from benchmarks.released.processes import CaseResult
 from benchmarks.released.verdicts import Judged
 from benchmarks.released.verl_actor import VerlActor
 from evals.notebook import markdown_table
@@ -49,7 +49,7 @@ class Row:
 
     case: Case
     paper: Paper
-    measured: Found
+    measured: CaseResult
     judged: Judged
 
 

@@ -59,7 +59,7 @@ class Paper:
 
     Args:
         source: where the method is declared here, or what our reading of it comes from.
-        differences: the smallest first; each contains those before it, or stands alone.
+        differences: the smallest first. Each contains those before it, or stands alone.
     """
 
     method: Loss
@@ -182,7 +182,7 @@ def position(step: Drawn, n: float, bound: float | None) -> Tensor:
 
 
 def clipped_at_covariance(step: Drawn, equation: Any, **values: float) -> Tensor:
-    """Clip-Cov; the scripts' ratio clip of 1 on both sides."""
+    """Clip-Cov. The scripts' ratio clip of 1 on both sides."""
     return loss(step, gates=equation(token_batch(step), **values), clip_low=1.0, clip_high=1.0)
 
 

@@ -18,7 +18,7 @@ from benchmarks.released.batches import Drawn
 
 
 @dataclass
-class Found:
+class CaseResult:
     """The result of one case.
 
     Args:
@@ -52,7 +52,7 @@ def environment(scratch: Path) -> dict[str, str]:
     }
 
 
-def released(module: str, keys: Sequence[str], folder: Path, batches: Sequence[Drawn]) -> dict[str, Found]:
+def released(module: str, keys: Sequence[str], folder: Path, batches: Sequence[Drawn]) -> dict[str, CaseResult]:
     """Run `python -m module KEY,KEY folder ...`, which drives cases of one checkout, in one process.
 
     Args:
@@ -73,8 +73,8 @@ def released(module: str, keys: Sequence[str], folder: Path, batches: Sequence[D
         return {key: _read(path) for key, path in written.items()}
 
 
-def _read(path: Path) -> Found:
+def _read(path: Path) -> CaseResult:
     fields = torch.load(path, weights_only=True)
     split = (tuple(name.rsplit("/", 1)) for name in fields["gradients"])
     gradients = {(batch, int(passes)): fields["gradients"][f"{batch}/{passes}"] for batch, passes in split}
-    return Found(**{**fields, "gradients": gradients})
+    return CaseResult(**{**fields, "gradients": gradients})

@@ -71,7 +71,7 @@ def _assigned(right: str, values: Mapping[str, str]) -> str:
 
 
 def expand(text: str, values: Mapping[str, str]) -> str:
-    """$NAME, ${NAME}, ${NAME:-default} and $((arithmetic)) filled in; single quotes protect."""
+    """$NAME, ${NAME}, ${NAME:-default} and $((arithmetic)) filled in. Single quotes protect."""
     out, at = "", 0
     while at < len(text):
         if text[at] == "'" and (end := text.find("'", at + 1)) > 0 and out.count('"') % 2 == 0:
@@ -105,7 +105,7 @@ def _parameter(inside: str, values: Mapping[str, str]) -> str:
 
 
 def _arithmetic(expression: str, values: Mapping[str, str]) -> str:
-    """+ - * / on whole numbers; left as written if something in it is not known."""
+    """+ - * / on whole numbers. Left as written if something in it is not known."""
     filled = expand(re.sub(r"(?<![\w${])([A-Za-z_]\w*)", r"${\1}", expression), values)
 
     def value(node: ast.AST) -> int:

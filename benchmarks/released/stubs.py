@@ -157,9 +157,11 @@ def answer(module: str, name: str, value: Any, stubs: Stubs) -> None:
 
 def _prepare(roots: Sequence[Path], stubs: Stubs) -> None:
     """Put the checkout first on the path, and the stubs last. Once in a process: the next case finds all as it was."""
-    ours = own_names(roots) & {name for name in sys.modules if not name.startswith("_")} - set(sys.stdlib_module_names)
-    if ours:
-        raise ImportError(f"{sorted(ours)} of the checkout would not be imported: modules of these names are loaded")
+    loaded = own_names(roots) & {name for name in sys.modules if not name.startswith("_")} - set(
+        sys.stdlib_module_names
+    )
+    if loaded:
+        raise ImportError(f"{sorted(loaded)} of the checkout would not be imported: modules of these names are loaded")
     sys.dont_write_bytecode = True
     sys.path[:0] = [str(root) for root in roots]
     sys.meta_path.append(_Finder(roots, stubs))

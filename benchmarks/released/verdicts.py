@@ -10,7 +10,7 @@ from torch import Tensor
 from benchmarks.released.batches import Drawn
 from benchmarks.released.measure import EXACT, BlindBatch, Comparison, compare, cosine
 from benchmarks.released.papers import Difference, Paper, gradient
-from benchmarks.released.processes import Found
+from benchmarks.released.processes import CaseResult
 
 COMPUTES = "computes the equation"
 NEVER_ARRIVES = "the value never arrives"
@@ -27,8 +27,8 @@ class Judged:
         verdict: one of the four above, and for which batches or by what.
         comparisons: name of the batch -> the released gradient beside the paper's, with the authors' forward passes.
         blind: batches on which method and baseline have one gradient.
-        difference: what explains the batches that differ; None if nothing does, or none differs.
-        passes: the smallest cosine between the released gradients of one and of several forward passes; None if the
+        difference: what explains the batches that differ, or None if nothing does, or none differs.
+        passes: the smallest cosine between the released gradients of one and of several forward passes, or None if the
             case has one way to cut a step.
     """
 
@@ -39,7 +39,7 @@ class Judged:
     passes: float | None = None
 
 
-def judge(result: Found, paper: Paper, batches: Sequence[Drawn], passes: Sequence[int]) -> Judged:
+def judge(result: CaseResult, paper: Paper, batches: Sequence[Drawn], passes: Sequence[int]) -> Judged:
     """Compare each released gradient with the paper's on the same batch."""
     if result.error:
         return Judged(f"{CANNOT_RUN}: {result.error.strip().splitlines()[-1]}")
@@ -61,7 +61,7 @@ def judge(result: Found, paper: Paper, batches: Sequence[Drawn], passes: Sequenc
     return Judged(verdict, comparisons, tuple(blind), difference, _cut(result, batches, passes))
 
 
-def _explanation(result: Found, paper: Paper, differing: Sequence[Drawn], passes: int) -> Difference | None:
+def _explanation(result: CaseResult, paper: Paper, differing: Sequence[Drawn], passes: int) -> Difference | None:
     for difference in paper.differences:
         if all(_explains(difference, result.gradients[d.name, passes], paper, d) for d in differing):
             return difference
@@ -85,7 +85,7 @@ def _verdict(comparisons: Mapping[str, Comparison], differing: Sequence[str], di
     return f"{COMPUTES}, except on {len(differing)} of {len(comparisons)} batches ({', '.join(differing)}): {by}"
 
 
-def _cut(result: Found, batches: Sequence[Drawn], passes: Sequence[int]) -> float | None:
+def _cut(result: CaseResult, batches: Sequence[Drawn], passes: Sequence[int]) -> float | None:
     if len(passes) < 2:
         return None
     first, second = passes[:2]

@@ -71,10 +71,10 @@ class VerlActor:
     """`DataParallelPPOActor.update_policy` of a copy of veRL, with its own yaml and its run script's arguments.
 
     Args:
-        script: path of the run script; entry: what its command runs.
+        script: path of the run script. entry: what its command runs.
         folder: of veRL in the checkout. yaml: folder of the configuration in it, and its name.
-        overrides: further hydra arguments, for a control; the page prints them.
-        left_out: keys of arguments that the script's own yaml refuses; the page prints them.
+        overrides: further hydra arguments, for a control. The page prints them.
+        left_out: keys of arguments that the script's own yaml refuses. The page prints them.
         typed: the worker converts the configuration with `omega_conf_to_dataclass` before the actor sees it.
         shown: keys of the actor's configuration that the page prints.
         columns: further columns of the batch, as the authors' trainer adds them. meta: likewise, of meta_info.
@@ -125,10 +125,10 @@ class VerlActor:
 
     def _refuse_unknown(self, words: list[str]) -> None:
         """A value that only the shell of the authors knows must not be one that the loss reads."""
-        ours = {key_of(word) for word in self.overrides}
+        overridden = {key_of(word) for word in self.overrides}
         for word in words:
             read = key_of(word).startswith(("actor_rollout_ref.actor.", "algorithm."))
-            if read and "$" in word and key_of(word) not in ours:
+            if read and "$" in word and key_of(word) not in overridden:
                 raise ValueError(f"{self.script}: the value of {word} is not known without running the script")
 
     def _config(self, home: Path, words: list[str], step: int, passes: int) -> Any:
@@ -143,10 +143,10 @@ class VerlActor:
         }
         given = [_quoted(word) for word in words]
         # Only these sizes may be new keys: an old yaml may lack one. The authors' own arguments must exist in it.
-        ours = [f"++actor_rollout_ref.actor.{key}={value}" for key, value in sizes.items()]
+        size_options = [f"++actor_rollout_ref.actor.{key}={value}" for key, value in sizes.items()]
         os.chdir(home)  # recipes name their search path relative to it
         with initialize_config_dir(str(home / self.yaml[0]), version_base=None):
-            composed = compose(self.yaml[1], overrides=[*given, *ours, *self.overrides])
+            composed = compose(self.yaml[1], overrides=[*given, *size_options, *self.overrides])
         actor = composed.actor_rollout_ref.actor
         if not self.typed:
             from omegaconf import OmegaConf
@@ -188,7 +188,7 @@ def key_of(word: str) -> str:
 
 
 def _value(config: Any, key: str) -> Any:
-    """A key of the actor's configuration, dots between levels; "absent" where it has none."""
+    """A key of the actor's configuration, dots between levels. "absent" where it has none."""
     for part in key.split("."):
         config = config.get(part, "absent") if hasattr(config, "get") else getattr(config, part, "absent")
     return config

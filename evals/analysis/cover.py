@@ -28,7 +28,7 @@ def _g_pass(table: VerdictTable, k: int) -> list[Any]:
 
 
 def cover(tables: Mapping[str, pd.DataFrame]) -> Plot:
-    """Cover@tau against tau, all runs (arXiv 2510.08325); Bayes@N (arXiv 2510.04265) and the IQM in the caption."""
+    """Cover@tau against tau, all runs (arXiv 2510.08325). Bayes@N (arXiv 2510.04265) and the IQM in the caption."""
     import pandas as pd
 
     same = keep_common_problems(tables)

@@ -97,7 +97,7 @@ def powers_of_two_to(most: int) -> list[int]:
 
 
 def pass_curves(tables: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, CommonProblems]:
-    """One row per model and k: `model`, `k`, `mean`, `low`, `high` (fractions; 95 %), `covers`; and the problems kept.
+    """One row per model and k: `model`, `k`, `mean`, `low`, `high` (fractions, 95 %), `covers`, and the problems kept.
 
     k: the powers of two up to the largest that every problem with a verdict allows. All points of all curves use the
     same problems, so problems that drop out cannot cause a crossing.
@@ -119,8 +119,8 @@ def pass_curves(tables: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, Commo
 def distinct_at_k(classes: Sequence[int | None], k: int) -> float:
     """The expected number of distinct answers among k of the n samples, all k-subsets equally likely.
 
-    Class a, given m_a times, is in a k-subset with probability 1 - C(n - m_a, k) / C(n, k); the sum over a is the
-    expectation (rarefaction; Hurlbert, Ecology 52, 1971). k = n gives the number of distinct answers. Responses without
+    Class a, given m_a times, is in a k-subset with probability 1 - C(n - m_a, k) / C(n, k). The sum over a is the
+    expectation (rarefaction, Hurlbert, Ecology 52, 1971). k = n gives the number of distinct answers. Responses without
     an answer (None) take a place in the subset but add no answer.
 
     Raises:

@@ -2,7 +2,7 @@
 
 Every frame here has one row per intervention: `group`, `problem_id`, `k_original` and `k_altered` (graded
 continuations), `original` and `altered` (their accuracy), and `drop` (original - altered). An unknown
-drop is NaN; excluded, and counted in the caption.
+drop is NaN. Excluded, and counted in the caption.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ BOUNDS = (-1.0, 1.0)  # the limits of a drop
 
 
 def effects(pairs: Sequence[tuple[str, str]], verdicts: pd.DataFrame) -> pd.DataFrame:
-    """The columns `k_original` to `drop`, a row a pair; `drop` is I of arXiv 2508.07534, Eq. 6.
+    """The columns `k_original` to `drop`, a row a pair. `drop` is I of arXiv 2508.07534, Eq. 6.
 
     Args:
         pairs: the prefixes without and with the intervention.
-        verdicts: of every prefix (`interventions.measure`); unscored continuations are excluded, not wrong.
+        verdicts: of every prefix (`interventions.measure`). Unscored continuations are excluded, not wrong.
     """
     import pandas as pd
 

@@ -1,6 +1,6 @@
-"""Token entropies: their distribution, along a response, by outcome; and branching factors, as figures.
+"""Token entropies: their distribution, along a response, by outcome, and branching factors, as figures.
 
-Sources: arXiv 2506.01939, Fig. 2a; arXiv 2603.28204, Fig. 1a; arXiv 2508.07534, Fig. 1d, 3c, 6a.
+Sources: arXiv 2506.01939, Fig. 2a. arXiv 2603.28204, Fig. 1a. arXiv 2508.07534, Fig. 1d, 3c, 6a.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def shares(values: ArrayLike, edges: ArrayLike) -> pd.DataFrame:
 
 
 def in_forks(entropies: ArrayLike) -> float:
-    """The share of all entropy in the forks; NaN if all entropies are 0."""
+    """The share of all entropy in the forks, or NaN if all entropies are 0."""
     values = np.asarray(entropies, float)
     total = values.sum()
     return float(values[top_share(values)].sum() / total) if total > 0 else float("nan")
@@ -77,7 +77,7 @@ def by_position(table: pd.DataFrame, *, count: int = 20) -> pd.DataFrame:
 
 
 def entropy_distribution(names: Sequence[str], tables: Tables) -> Plot:
-    """The distribution of token entropies (arXiv 2506.01939, Fig. 2a; arXiv 2603.28204, Fig. 1a shows one response)."""
+    """The distribution of token entropies (arXiv 2506.01939, Fig. 2a, arXiv 2603.28204, Fig. 1a shows one response)."""
     import pandas as pd
 
     edges = BIN * np.arange(int(max(table["entropy"].max() for table in tables.values()) / BIN) + 2)

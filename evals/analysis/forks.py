@@ -16,8 +16,8 @@ def fork_threshold(values: ArrayLike, rho: float = RHO) -> float:
 
     The paper keeps tokens with H >= tau, where tau is the (1 - rho) quantile. This value keeps the same tokens as the
     linearly interpolated quantile, and is an entropy of the table, so rounding cannot drop the token that equals it.
-    The trainer's mask (reproductions/forking_tokens/method.py) uses the same rank (`evals.fork_rank`) in each update;
-    all figures and samplers with forks call this function.
+    The trainer's mask (reproductions/forking_tokens/method.py) uses the same rank (`evals.fork_rank`) in each update.
+    All figures and samplers with forks call this function.
 
     Args:
         values: [N], nats. rho: the share of tokens that are forks.

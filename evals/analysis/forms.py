@@ -42,15 +42,15 @@ INTERVALS = "95 % intervals over problems (and training seeds, where there are s
 
 
 def mean_over_problems(values: pd.DataFrame, column: str, *, bounds: Bounds) -> dict[str, float] | None:
-    """The mean of a column over problems (each counts once) and training seeds; None if no problem has a value in every
-    training seed.
+    """The mean of a column over problems (each counts once) and training seeds, or None if no problem has a value in
+    every training seed.
 
     Args:
-        values: one row per response: `problem_id`, `train_seed` (if there are several), and the column; missing values
+        values: one row per response: `problem_id`, `train_seed` (if there are several), and the column. Missing values
             are excluded.
-        bounds: the least and the greatest value possible; None: without limits.
+        bounds: the least and the greatest value possible. None: without limits.
     Returns:
-        `low`, `mean`, `high` (95 %; NaN if no spread is known); `problems` with a value in every seed, `excluded` ones,
+        `low`, `mean`, `high` (95 %, NaN if no spread is known). `problems` with a value in every seed, `excluded` ones,
         and `samples`, the values in the mean.
     """
     frame = values if "train_seed" in values else values.assign(train_seed=0)
@@ -71,8 +71,8 @@ def mean_over_problems(values: pd.DataFrame, column: str, *, bounds: Bounds) -> 
 def response_table(table: pd.DataFrame) -> pd.DataFrame:
     """One row per response: `problem_id`, `train_seed`, `sample`, `verdict`, `tokens`, and the columns of MEASURES.
 
-    `truncated`: the length limit stopped it (`finish_reason` "length"), missing if the reason is unknown; `redundancy`
-    is 1 - distinct / all 3-grams of words; the flags are those of `evals.analysis.quality.flags`. Columns about the
+    `truncated`: the length limit stopped it (`finish_reason` "length"), missing if the reason is unknown. `redundancy`
+    is 1 - distinct / all 3-grams of words. The flags are those of `evals.analysis.quality.flags`. Columns about the
     text are missing where a server withheld it.
 
     Raises:
@@ -135,7 +135,7 @@ def lengths(responses: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def response_length(responses: Mapping[str, pd.DataFrame]) -> Plot:
-    """Length of correct and of incorrect responses (arXiv 2506.14758, section 6.2; arXiv 2506.01939, Table 2)."""
+    """Length of correct and of incorrect responses (arXiv 2506.14758, section 6.2, arXiv 2506.01939, Table 2)."""
     numbers = lengths(responses)
     unknown = sum(int(table["tokens"].isna().sum()) for table in responses.values())
     caption = (
@@ -158,7 +158,7 @@ def response_length(responses: Mapping[str, pd.DataFrame]) -> Plot:
 
 
 def response_form(responses: Mapping[str, pd.DataFrame]) -> Plot:
-    """Fmt, truncation, repetition and quality flags (arXiv 2508.07534, Fig. 3d; arXiv 2603.28204, Fmt of Table 1)."""
+    """Fmt, truncation, repetition and quality flags (arXiv 2508.07534, Fig. 3d, arXiv 2603.28204, Fmt of Table 1)."""
     numbers = shares(responses)
     measures = {measure: name for measure, name in MEASURES.items() if (numbers["measure"] == measure).any()}
     caption = (

@@ -63,8 +63,8 @@ def select(table: pd.DataFrame, selection: Selection, *, seed: int = 0) -> pd.Da
     """The rows of a token table that a selection takes, response by response, in order of position.
 
     Args:
-        table: needs problem_id, sample, position, length, token, entropy; and logp for a range of perplexity.
-        seed: of "random"; only seed, problem and sample decide which tokens.
+        table: needs problem_id, sample, position, length, token, entropy, and logp for a range of perplexity.
+        seed: of "random". Only seed, problem and sample decide which tokens.
     Raises:
         ValueError: a column is missing, an entropy is not finite, a response is incomplete, the table has several
             training seeds (each is a separate model), or no token is left to choose.
@@ -108,14 +108,14 @@ def _of_response(rows: pd.DataFrame, selection: Selection, seed: int) -> pd.Data
 
 @dataclass(frozen=True)
 class Sampling:
-    """How continuations are sampled and graded; passed on by every intervention.
+    """How continuations are sampled and graded. Passed on by every intervention.
 
     Args:
         decoding: its max_tokens counts the whole response. n: continuations of each prefix.
         folder: for samples and verdicts: the same call resumes, and samples of other settings are refused.
         seed: of the sampling, and of what an intervention chooses at random.
         policy: how answers are extracted (`evals.grading.extraction`): that of the prompt.
-        engine: one that takes token ids (not a server); None: transformers with the subject's model.
+        engine: one that takes token ids (not a server). None: transformers with the subject's model.
     """
 
     decoding: Decoding
@@ -136,7 +136,7 @@ class Sampling:
 
 @dataclass(frozen=True)
 class Prefix:
-    """The beginning of a response to a problem: its token ids; none: the whole response is new."""
+    """The beginning of a response to a problem: its token ids. none: the whole response is new."""
 
     id: str
     problem_id: str

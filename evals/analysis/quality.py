@@ -1,10 +1,10 @@
 """Quality flags of a response (format, repetition, garbled text, mixed languages), by rules.
 
 The paper (arXiv 2508.07534, section 3.2.2 and Fig. 3d) flags format violations (no box, or several), irrelevant content
-(repetitive or garbled; judged by a 32B model) and language mixing (a Chinese character). The first and the last are
+(repetitive or garbled, judged by a 32B model) and language mixing (a Chinese character). The first and the last are
 rules there too. Here rules also detect irrelevant content, so that the flag is the same on every machine: text that
 repeats itself, or has characters that no writing system uses. The rules miss fluent but irrelevant text.
-3-gram redundancy: section 4.4.1; arXiv 2506.14758, section 6.2.
+3-gram redundancy: section 4.4.1. arXiv 2506.14758, section 6.2.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from typing import Literal
 
 Kind = Literal["not_distinct", "repeated"]
 REDUNDANT_ABOVE = 0.31  # section 4.4.1 drops responses above it, as "high repetition or garbled text"
-_HAN = r"\p{Script=Han}"  # the paper flags a Chinese character; its prompts and answers are English
+_HAN = r"\p{Script=Han}"  # the paper flags a Chinese character. Its prompts and answers are English
 _UNUSED = ("Cn", "Co", "Cs", "Cc")  # unassigned, private use, lone surrogates, control characters
 
 
 def redundancy(text: str, measure: Kind) -> float:
-    """Share of redundant 3-grams of words (split at white space), in 0..1; 0 for fewer than three words.
+    """Share of redundant 3-grams of words (split at white space), in 0..1, 0 for fewer than three words.
 
     Neither paper defines it.
     not_distinct: 1 - distinct 3-grams / all 3-grams.
@@ -40,7 +40,7 @@ def redundancy(text: str, measure: Kind) -> float:
 
 @dataclass(frozen=True)
 class Flags:
-    """The flags of a response, as the paper's Fig. 3d counts them; `irrelevant` by our rules."""
+    """The flags of a response, as the paper's Fig. 3d counts them. `irrelevant` by our rules."""
 
     format_violation: bool
     irrelevant: bool

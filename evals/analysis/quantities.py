@@ -65,7 +65,7 @@ def output_error(log_p: Tensor, tokens: Tensor) -> Tensor:
 
 
 def update_size(log_p: Tensor, tokens: Tensor, hidden: Tensor) -> Tensor:
-    """G_t = |alpha_t| ||e(o_t) - pi|| ||h_t|| for |alpha_t| = 1  (Eq. 4); alpha_t is the factor of log pi's gradient.
+    """G_t = |alpha_t| ||e(o_t) - pi|| ||h_t|| for |alpha_t| = 1  (Eq. 4). alpha_t is the factor of log pi's gradient.
 
     Args:
         log_p: [..., V]. tokens: [...]. hidden: [..., d], what the output layer reads.

@@ -19,7 +19,7 @@ MEASURED, PREDICTED = "measured", "sigmoid fitted to the first half"
 def sigmoid_fits(names: Sequence[str], curves: pd.DataFrame) -> Plot:
     """ScaleRL's curve (arXiv 2510.13786) through each run's mean over seeds: fitted to its first half, with the
     prediction of the second half, and fitted to all of it in the caption. The first step's value is the reward before
-    training; the unit of compute is an optimiser step.
+    training. The unit of compute is an optimiser step.
 
     A run without a fit (its curve is constant, say) is named in the caption, and the others have theirs.
 

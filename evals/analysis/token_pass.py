@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 _PROBE = 8  # tokens for the comparison of both ways to compute logits
-_TOLERANCE = {"float64": 1e-9, "float32": 1e-4}  # relative to the largest logit; other types are coarser
+_TOLERANCE = {"float64": 1e-9, "float32": 1e-4}  # relative to the largest logit. Other types are coarser
 _COARSE = 0.03
 MASS = 0.95  # the share of the probability in the set of tokens that the branching factor counts
 
 
 @dataclass(frozen=True)
 class SplitModel:
-    """`projection(hidden_states(ids))` are the model's logits; `split` makes it and checks this."""
+    """`projection(hidden_states(ids))` are the model's logits. `split` makes it and checks this."""
 
     model: Any
     projection: Any
@@ -65,14 +65,14 @@ def split(model: Any, probe: Tensor) -> SplitModel:
     with torch.inference_mode():
         ids = probe[:, :_PROBE].to(model.device)
         whole = model(input_ids=ids, use_cache=False).logits.double()
-        ours = projection(parts.hidden_states(ids)).double()
+        projected = projection(parts.hidden_states(ids)).double()
         tolerance = _TOLERANCE.get(str(model.dtype).removeprefix("torch."), _COARSE) * whole.abs().max()
-        if ours.shape != whole.shape or not (ours - whole).abs().max() <= tolerance:
+        if projected.shape != whole.shape or not (projected - whole).abs().max() <= tolerance:
             raise ValueError(f"{what}: expected logits that are those of its output layer on its hidden states")
     return parts
 
 
-# numbers: the logits of one piece (16 MiB in float32, a few copies); pieces that fit caches are measured faster than
+# numbers: the logits of one piece (16 MiB in float32, a few copies). Pieces that fit caches are measured faster than
 # larger ones
 LOGITS_AT_ONCE = 2**22
 TOKENS_AT_ONCE = 2**13  # per batch, its padding included
@@ -83,7 +83,7 @@ Values = dict[str, "np.ndarray[Any, Any]"]
 
 @dataclass(frozen=True)
 class Encoded:
-    """A prompt and a response in tokens. `ids` has both, the last `len(pieces)` are the response's; `pieces` is the
+    """A prompt and a response in tokens. `ids` has both, the last `len(pieces)` are the response's. `pieces` is the
     response's text cut into its tokens, which join up to the text."""
 
     ids: tuple[int, ...]
@@ -110,7 +110,7 @@ def encode(tokenizer: Any, prompt: str, response: str) -> Encoded:
 
 
 def read_tokens(model: Any, rows: Sequence[Encoded], *, mass: float = MASS) -> dict[int, Values]:
-    """Row number -> the values of its response's tokens, [length] each, named as in the table; rows with a response.
+    """Row number -> the values of its response's tokens, [length] each, named as in the table. Rows with a response.
 
     Raises:
         ValueError: a row that does not fit the model's context, or a model that `split` refuses.
@@ -228,7 +228,7 @@ def token_table(
     Columns: problem_id, sample; position (from 0), length (tokens of the response); token_id, token (its piece of the
     text: those of a response join up to it); logp and entropy (nats); nucleus (the smallest set of tokens with
     probability >= mass); alternative_id, alternative_logp (the most probable token other than the response's);
-    update_size (G_t of arXiv 2508.07534, Eq. 4, for |alpha_t| = 1); verdict.
+    update_size (G_t of arXiv 2508.07534, Eq. 4, for |alpha_t| = 1). Verdict.
 
     The tokenizer splits the response's text into these tokens, without an end token. The model may have sampled the
     same text as other tokens. A response without a token has no row.
@@ -238,7 +238,7 @@ def token_table(
         model_path: the model that reads them, a folder or a hub id: the one that generated them, or another one with
             the same tokenizer.
         mass: of the nucleus, in (0, 1].
-        device, dtype: "cuda", "bfloat16", ...; None takes a GPU if there is one, and float32 on a CPU, the checkpoint's
+        device, dtype: "cuda", "bfloat16", ..., None takes a GPU if there is one, and float32 on a CPU, the checkpoint's
             own type on a GPU. Logits are float32 or wider from the head on.
     Raises:
         ValueError: a response without a prompt, a duplicate response, one that does not fit the model's context,

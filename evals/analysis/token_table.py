@@ -1,7 +1,7 @@
-"""Token tables (`token_pass`): their responses, outcomes, and means over problems; words for captions.
+"""Token tables (`token_pass`): their responses, outcomes, and means over problems. Words for captions.
 
 The papers average over all tokens at once (`pooled`). Tokens of one problem are not independent, so an interval needs
-one value per problem: the mean over its tokens. `mean` averages these values; each problem counts once, as everywhere
+one value per problem: the mean over its tokens. `mean` averages these values. Each problem counts once, as everywhere
 in `evals.stats.intervals`.
 """
 
@@ -53,7 +53,7 @@ def whole_responses(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
 
 
 def by_response(table: pd.DataFrame, measure: Callable[[pd.DataFrame], Sequence[Any]]) -> pd.Series[Any]:
-    """Apply a function of a whole response; one value per token, under the table's index.
+    """Apply a function of a whole response. One value per token, under the table's index.
 
     Raises:
         ValueError: the index has duplicates, or as `whole_responses`.
@@ -92,7 +92,7 @@ def mean_of(values: ArrayLike, problems: ArrayLike, *, bounds: Bounds = None) ->
         values: [N], finite. problems: [N], the problem of each.
         bounds: the least and greatest possible value, see `evals.stats.intervals.over_problems`.
     Returns:
-        `low`, `mean`, `high` (95 %, over problems; NaN if there is no value, and no interval for one problem or equal
+        `low`, `mean`, `high` (95 %, over problems, NaN if there is no value, and no interval for one problem or equal
         ones), `pooled` (the mean of all), `count` of values, `problems`.
     Raises:
         ValueError: another shape, or a value that is not finite.
@@ -133,7 +133,7 @@ TITLES = {ALL: "all responses", CORRECT: "correct responses", INCORRECT: "incorr
 
 
 def outcomes(table: pd.DataFrame) -> dict[str, pd.Series]:
-    """Outcome -> its rows: all; those of correct responses; those of wrong, unanswered and truncated responses.
+    """Outcome -> its rows: all. Those of correct responses. Those of wrong, unanswered and truncated responses.
 
     Unscored responses are only in "all", because it is not known whether they are correct.
     """
@@ -157,7 +157,7 @@ def position_bins(table: pd.DataFrame, count: int) -> Bins:
 
 
 def rank_bins(values: ArrayLike, count: int) -> Bins:
-    """`count` bins of (nearly) equal size, from the smallest values to the largest; ties in their order. [N]."""
+    """`count` bins of (nearly) equal size, from the smallest values to the largest. Ties in their order. [N]."""
     array = np.asarray(values)
     ranks = np.empty(len(array), np.int64)
     ranks[np.argsort(array, kind="stable")] = np.arange(len(array))
@@ -181,7 +181,7 @@ def perplexity_bins(table: pd.DataFrame, count: int) -> Bins:
 
 
 def counted(tables: Tables) -> str:
-    """Problems, responses and tokens of each run, for a caption; unscored responses as well."""
+    """Problems, responses and tokens of each run, for a caption. Unscored responses as well."""
     parts, unscored = [], []
     for name, table in tables.items():
         responses = table.drop_duplicates(RESPONSE)

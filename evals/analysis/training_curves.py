@@ -1,7 +1,7 @@
 """Training curves as figures over steps, with bands over training seeds.
 
 Curves are one frame: `model` (the run), `seed`, `step`, and a column per metric under its MLflow name (NaN if a step
-lacks it). `train/...` are of the optimiser step; `curve/BENCHMARK/METRIC` are scores of an evaluation while it trained
+lacks it). `train/...` are of the optimiser step. `curve/BENCHMARK/METRIC` are scores of an evaluation while it trained
 (`eval.every=K`).
 """
 
@@ -71,7 +71,7 @@ def mean_over_seeds(curves: pd.DataFrame, metric: str) -> pd.DataFrame:
     """The mean of a metric over training seeds at each step, with its pointwise 95 % t-interval.
 
     Args:
-        curves: `model` (the run), `seed`, `step` and the metric; missing values are excluded.
+        curves: `model` (the run), `seed`, `step` and the metric. Missing values are excluded.
     Returns:
         `model`, `step`, `mean`, `low`, `high` (NaN with one seed), `seeds`.
     Raises:
@@ -105,7 +105,7 @@ def over_steps(
     ylabel: str = "",
     smooth: bool = True,
 ) -> Plot:
-    """Metrics over optimiser steps, a panel each, as means over training seeds with bands; see `band_lines`.
+    """Metrics over optimiser steps, a panel each, as means over training seeds with bands. See `band_lines`.
 
     Args:
         what: for the caption, or "". panels: metric -> its label. smooth: whether lines are moving averages.
@@ -166,11 +166,11 @@ SINGLE = {
 
 
 def plot_training(names: Sequence[str], curves: pd.DataFrame) -> list[Plot]:
-    """Performance, entropy, gradient norm and KL in one figure; each of SINGLE that the curves have in one; how updates
-    are spread over tokens in one.
+    """Performance, entropy, gradient norm and KL in one figure. Each of SINGLE that the curves have in one. Returns how
+    updates are spread over tokens in one.
 
     Args:
-        names: all runs, the base model first; decides how each looks.
+        names: all runs, the base model first. Decides how each looks.
     Raises:
         ValueError: no run has curves.
     """

@@ -4,7 +4,7 @@ words = WordList.read(Path("exploration.yaml"))
 categorise(table, words.categories)      # the category of each token of a table
 
 A file has `groups`, each with `category`, `kind`, `words`, and either `source` (the paper's own words, and where they
-stand) or `assumed` (ours, and why). An entry that starts with a capital is matched with that capital only; any other in
+stand) or `assumed` (ours, and why). An entry that starts with a capital is matched with that capital only. Any other in
 either case. A space is any white space, ' is also ’. The longest entry wins where several start.
 """
 
@@ -30,7 +30,7 @@ OTHER = "other"
 
 @dataclass(frozen=True)
 class WordList:
-    """category -> its words; `assumed`: how many of all the words are ours."""
+    """category -> its words. `assumed`: how many of all the words are ours."""
 
     name: str
     words: Mapping[str, Sequence[str]]
@@ -87,7 +87,7 @@ def _expression(word: str) -> str:
 
 
 def categorise(table: pd.DataFrame, categories: Callable[[str], Sequence[str]]) -> pd.Series:
-    """The category of each token: that of most of its characters that are no white space (of equally many: the first);
+    """The category of each token: that of most of its characters that are no white space (of equally many: the first).
     OTHER without any. All pieces of a word thus have its category.
 
     Args:
@@ -102,7 +102,7 @@ def categorise(table: pd.DataFrame, categories: Callable[[str], Sequence[str]]) 
 
 
 def of_tokens(tokens: Sequence[str], categories: Callable[[str], Sequence[str]]) -> list[str]:
-    """The category of each token of one whole response. The tokens of a token pass are pieces of its text; an empty one
+    """The category of each token of one whole response. The tokens of a token pass are pieces of its text. An empty one
     (its character is in the token before) stands for the previous character."""
     text = "".join(tokens)
     of_character = categories(text)
@@ -148,7 +148,7 @@ def plot_words(
     sources: tuple[str, str],
     about: str,
 ) -> list[Plot]:
-    """Tokens of each category in a response, and their mean entropy; `about` is for the captions.
+    """Tokens of each category in a response, and their mean entropy. `about` is for the captions.
 
     Args:
         name: begins the figures' names. names: all runs. sources: what each figure redraws, or "".

@@ -25,7 +25,7 @@ PARTS = ("level", "subject", "type", "difficulty", "category", "source")
 READ = (
     *("problem_id", "answer", "response", "expected", "problem", "finish_reason", "tokens", "step", "seed"),
     *("train_seed", "benchmark", "their_answer", "sampling_error"),
-    *("id", "correct", "truncated"),  # of a table of verdicts
+    *("id", "correct", "truncated"),  # the columns of a table of verdicts
     *PARTS,  # parts of a benchmark, for `rlvr audit`
 )
 """Our columns, which `columns=` can name."""
@@ -43,9 +43,9 @@ def given(row: Mapping[str, object], columns: Mapping[str, str], read: Mapping[s
     Raises:
         UsageError: there is no such column.
     """
-    found = ((ours, theirs, reach(row, theirs)) for ours, theirs in columns.items())
-    values = {ours: read.get(theirs, ABSENT) if value is ABSENT else value for ours, theirs, value in found}
-    if lacking := next((ours for ours, value in values.items() if value is ABSENT), None):
+    values_read = ((column, path, reach(row, path)) for column, path in columns.items())
+    values = {column: read.get(path, ABSENT) if value is ABSENT else value for column, path, value in values_read}
+    if lacking := next((column for column, value in values.items() if value is ABSENT), None):
         raise UsageError(f"no column {columns[lacking]!r} for {lacking}. There are {', '.join(row)}")
     return values
 
@@ -59,12 +59,12 @@ def refuse_reworded(path: Path, rows: Sequence[Mapping[str, object]], columns: M
     Raises:
         UsageError: it names the first such row, and the column that tells its problems apart.
     """
-    theirs = columns.get("problem_id", "problem_id")
-    texts = [name for name in rows[0] if _PROBLEM.search(name) and name != theirs]
+    id_column = columns.get("problem_id", "problem_id")
+    texts = [name for name in rows[0] if _PROBLEM.search(name) and name != id_column]
     texts += [name for name in (columns.get("problem"),) if name and name not in texts]
     first: dict[tuple[str, str], tuple[int, object]] = {}
     for number, row in enumerate(rows, 1):
-        identifier = reach(row, theirs)
+        identifier = reach(row, id_column)
         for name in texts:
             text = reach(row, name)
             if identifier is ABSENT or is_nothing(identifier) or not isinstance(text, str):
@@ -72,8 +72,8 @@ def refuse_reworded(path: Path, rows: Sequence[Mapping[str, object]], columns: M
             at, before = first.setdefault((str(identifier), name), (number, text))
             if before != text:
                 raise UsageError(
-                    f"{path}, row {number}: {theirs} {short(identifier)} has another {name} than in row {at}. Rows of "
-                    f"one id count as samples of one problem. Type columns=problem_id:{name} to count each text"
+                    f"{path}, row {number}: {id_column} {short(identifier)} has another {name} than in row {at}. "
+                    f"Rows of one id count as samples of one problem. Type columns=problem_id:{name} to count each text"
                 )
 
 
@@ -86,10 +86,10 @@ def refuse_columnar(row: Mapping[str, object], columns: Mapping[str, str], sampl
     golds = samples[0].golds if samples else ()
     if not 1 < len(golds) == len(samples) or len({*golds}) == 1:
         return
-    paths = {ours: columns.get(ours, ours) for ours in ("problem", "answer", "response", "expected")}
+    paths = {column: columns.get(column, column) for column in ("problem", "answer", "response", "expected")}
     paths["answer"] = "gold" if paths["answer"] not in row and "gold" in row else paths["answer"]
-    lists = {ours: path for ours, path in paths.items() if isinstance(reach(row, path), list)}
-    made = ", ".join(f"{ours}: .[{at}]" for at, ours in enumerate(lists))
+    lists = {column: path for column, path in paths.items() if isinstance(reach(row, path), list)}
+    made = ", ".join(f"{column}: .[{at}]" for at, column in enumerate(lists))
     columns_of = ", ".join(map(in_jq, lists.values()))
     raise UsageError(
         f"answer is {short(list(golds))}, and there are as many responses as golds. If each response has its own gold, "
@@ -105,27 +105,25 @@ def by_name(row: Mapping[str, object], columns: Mapping[str, str]) -> dict[str, 
     Raises:
         UsageError: it has a gold and an answer, and they differ.
     """
-    away = {
-        path.split(".")[0] if path not in row else path for theirs in columns.values() for path in theirs.split("|")
-    }
-    own = {name: value for name, value in row.items() if name not in away}
-    found = {name: own[name] for name in READ if name in own and name not in columns}
-    if "gold" in own and "answer" not in columns:
-        if "answer" in own and str(own["answer"]) != str(own["gold"]):
+    away = {path.split(".")[0] if path not in row else path for paths in columns.values() for path in paths.split("|")}
+    row_values = {name: value for name, value in row.items() if name not in away}
+    values = {name: row_values[name] for name in READ if name in row_values and name not in columns}
+    if "gold" in row_values and "answer" not in columns:
+        if "answer" in row_values and str(row_values["answer"]) != str(row_values["gold"]):
             raise UsageError(
                 "both gold and answer, and they differ: columns=answer:gold takes gold as the gold answer, "
                 "columns=answer:answer takes answer"
             )
-        found["answer"] = own["gold"]
-    if "problem" not in found and "problem" not in columns and isinstance(own.get("question"), str):
-        found["problem"] = own["question"]
-    return found
+        values["answer"] = row_values["gold"]
+    if "problem" not in values and "problem" not in columns and isinstance(row_values.get("question"), str):
+        values["problem"] = row_values["question"]
+    return values
 
 
 def sample_of(row: Mapping[str, object], columns: Mapping[str, str]) -> Sample:
     """A sample with nothing but the columns of its row, which are written out again. One that was given to another name
     of ours, and has one of them, is kept as NAME_in_file."""
-    away = {theirs for ours, theirs in columns.items() if theirs in READ and theirs != ours}
+    away = {source for column, source in columns.items() if source in READ and source != column}
     return Sample(others={f"{name}_in_file" if name in away else name: value for name, value in row.items()})
 
 
@@ -144,8 +142,12 @@ def with_values(
     several = isinstance(values.get("response"), list) and len(samples) == 1
     made = [samples[0]] * len(texts) if several else list(samples)
     rest = {name: values[name] for name in sorted(values, key=lambda name: name not in _FIRST) if name != "response"}
-    lists = {name: of for name, of in rest.items() if isinstance(of, list) and (columnar or name in _PER_SAMPLE)}
-    lengths = {"response": len(made), **{name: len(of) for name, of in lists.items()}}
+    lists = {
+        name: values_of_column
+        for name, values_of_column in rest.items()
+        if isinstance(values_of_column, list) and (columnar or name in _PER_SAMPLE)
+    }
+    lengths = {"response": len(made), **{name: len(values_of_column) for name, values_of_column in lists.items()}}
     if len(set(lengths.values())) > 1:
         raise UsageError(f"lists of other lengths: {', '.join(f'{name} {length}' for name, length in lengths.items())}")
     for name, value in rest.items():

@@ -27,7 +27,9 @@ from evals.unpacked import most_unpacked
 
 NOTHING_NAMED: Mapping[str, str] = MappingProxyType({})
 ZSTD = 93  # the compression of today's inspect logs, which Python 3.11's zipfile cannot read
-_LOCAL_HEADER = struct.Struct("<26xHH")  # of a file in a zip archive: 26 bytes, length of its name, of its extra field
+_LOCAL_HEADER = struct.Struct(
+    "<26xHH"
+)  # a file in a zip archive: 26 bytes, length of its name, length of its extra field
 HOLDERS = ("samples", "results", "outputs", "details", "data", "rows")  # names of a list of rows in an object
 
 

@@ -49,14 +49,16 @@ class Golds:
                 )
         golds = []
         for number, row in enumerate(rows, 1):
-            if not (found := golds_of(row["answer"])):
+            if not (golds_of_row := golds_of(row["answer"])):
                 why = f"answer is {short(row['answer'])}. Expected a gold answer"
-                raise UsageError(f"gold={file}, row {number}: {found.why if isinstance(found, Unread) else why}")
-            golds.append((row, found))
+                raise UsageError(
+                    f"gold={file}, row {number}: {golds_of_row.why if isinstance(golds_of_row, Unread) else why}"
+                )
+            golds.append((row, golds_of_row))
         return cls(
             file,
-            {str(row["problem_id"]): found for row, found in golds if "problem_id" in row},
-            {_plain(row[key]): found for row, found in golds for key in _TEXTS if key in row},
+            {str(row["problem_id"]): golds_of_row for row, golds_of_row in golds if "problem_id" in row},
+            {_plain(row[key]): golds_of_row for row, golds_of_row in golds for key in _TEXTS if key in row},
         )
 
     def of(self, sample: Sample) -> Sample:
@@ -65,20 +67,20 @@ class Golds:
         Raises:
             UsageError: it has none of its own either.
         """
-        found = self.by_id.get(sample.problem_id, self.by_text.get(_plain(sample.problem)))
-        self.used = self.used or found is not None
-        if found is None and not sample.golds:
+        golds = self.by_id.get(sample.problem_id, self.by_text.get(_plain(sample.problem)))
+        self.used = self.used or golds is not None
+        if golds is None and not sample.golds:
             raise UsageError(f"gold={self.file} has no answer for problem {short(sample.problem_id)}")
-        return sample if found is None else replace(sample, golds=found)
+        return sample if golds is None else replace(sample, golds=golds)
 
 
 def _as_gold(row: Mapping[str, object], columns: Mapping[str, str]) -> dict[str, object]:
-    """A row of golds, its columns by our names; a task of HumanEval, HumanEval+ or MBPP+ as published has its test for
+    """A row of golds, its columns by our names. A task of HumanEval, HumanEval+ or MBPP+ as published has its test for
     one."""
     named = dict(row)
-    for ours in {"problem_id", "problem", "answer"} & {*columns}:
-        if ours not in named and (found := reach(row, columns[ours])) is not ABSENT:
-            named[ours] = found
+    for column in {"problem_id", "problem", "answer"} & {*columns}:
+        if column not in named and (value := reach(row, columns[column])) is not ABSENT:
+            named[column] = value
     if "answer" not in named and "gold" in named:
         named["answer"] = named["gold"]
     if "answer" in named or "test" not in named:
@@ -93,25 +95,27 @@ def _plain(text: object) -> str:
     return " ".join(str(text).split())
 
 
-def as_asked(sample: Sample, asked: str | None, of_tool: str | None) -> Sample:
+def as_asked(sample: Sample, rule: str | None, of_tool: str | None) -> Sample:
     """The sample with its several golds as the user, or else the tool, counts them.
 
     A tool may list a gold's normalisations beside it, as 41 beside -41 and `frac12` beside `\\frac12`: where nobody has
     asked for `any`, a gold that is an earlier one with characters left out is none of its own.
 
     Args:
-        asked: how several count, as the user says. of_tool: as the file's format has it.
+        rule: how several count, as the user says. of_tool: as the file's format has it.
     Raises:
         UsageError: several differ, and it is not said how they count.
     """
     different = list(dict.fromkeys(sample.golds))
-    if asked is None:
+    if rule is None:
         different = [
-            gold for at, gold in enumerate(different) if not any(_normalised(gold, other) for other in different[:at])
+            gold
+            for at, gold in enumerate(different)
+            if not any(_normalised(gold, earlier) for earlier in different[:at])
         ]
     if len(different) == 1:
         return replace(sample, golds=sample.golds[:1])
-    ways = asked or of_tool
+    ways = rule or of_tool
     if ways is None:
         raise UsageError(
             f"answer is {short(list(sample.golds))}, {len(different)} golds. Expected golds=any (a response is right "
@@ -120,7 +124,7 @@ def as_asked(sample: Sample, asked: str | None, of_tool: str | None) -> Sample:
     return replace(sample, golds=tuple(different) if ways == "any" else (", ".join(different),), several=True)
 
 
-def _normalised(gold: str, of: str) -> bool:
+def _normalised(gold: str, longer: str) -> bool:
     """Whether a gold is another one with signs, commands' backslashes, braces, commas or spaces left out."""
-    letters = ("".join(filter(str.isalnum, text.lower())) for text in (gold, of))
-    return len(gold) < len(of) and len({*letters}) == 1
+    letters = ("".join(filter(str.isalnum, text.lower())) for text in (gold, longer))
+    return len(gold) < len(longer) and len({*letters}) == 1

@@ -9,10 +9,10 @@ from evals.errors import UsageError
 
 def as_label(value: object, threshold: float | None = None, reached: bool = True) -> bool | None:
     """A verdict as tools write it: true and false, 1 and 0, pass and fail, C, I and N (no answer), also as text (as in
-    a CSV); -1 is the reward of an incorrect answer. None for nothing: null, NaN, an empty text.
+    a CSV). -1 is the reward of an incorrect answer. None for nothing: null, NaN, an empty text.
 
     Args:
-        threshold: correct is what is this large or larger; None: nothing between 0 and 1 is a verdict.
+        threshold: correct is what is this large or larger. None: nothing between 0 and 1 is a verdict.
         reached: whether some value of the file is 1 or more, so that a threshold of 1 tells them apart.
     Raises:
         UsageError: another value, such as 0.1 or "P" (inspect's word for 0.5).

@@ -21,7 +21,7 @@ def listing(row: Mapping[str, object], most: int = SHOWN) -> str:
     paths = paths_of(row)
     cells = [(path, kind(value := reach(row, path)), beginning(value)) for path in paths[:most]]
     wide = [min(_WIDEST, max((len(cell[at]) for cell in cells), default=0)) for at in (0, 1)]
-    lines = [f"  {path:<{wide[0]}}  {of:<{wide[1]}}  {begins}".rstrip() for path, of, begins in cells]
+    lines = [f"  {path:<{wide[0]}}  {type_text:<{wide[1]}}  {begins}".rstrip() for path, type_text, begins in cells]
     more = [f"  and {len(paths) - most} more"] if len(paths) > most else []
     return "\n".join(lines + more)
 
@@ -78,7 +78,9 @@ def _paths(value: object, at: str, depth: int) -> Iterator[str]:
     below: list[str] = []
     if isinstance(inner, Mapping) and depth:
         below = [
-            path for name, of in inner.items() for path in _paths(of, f"{at}.{name}" if at else str(name), depth - 1)
+            path
+            for name, inner_value in inner.items()
+            for path in _paths(inner_value, f"{at}.{name}" if at else str(name), depth - 1)
         ]
     elif isinstance(inner, list) and inner and depth and not is_spoken(inner):
         below = list(_of_list(inner, at, depth))
@@ -89,16 +91,16 @@ def _paths(value: object, at: str, depth: int) -> Iterator[str]:
 
 
 def _of_list(values: list[object], at: str, depth: int) -> Iterator[str]:
-    there = [item for item in values if item is not None]
-    types = {float if isinstance(item, int | float) and not isinstance(item, bool) else type(item) for item in there}
+    items = [item for item in values if item is not None]
+    types = {float if isinstance(item, int | float) and not isinstance(item, bool) else type(item) for item in items}
     if types == {dict}:
         every: dict[str, object] = {}
-        for item in there:
+        for item in items:
             assert isinstance(item, dict)
-            every |= {name: of for name, of in item.items() if every.get(name) is None}
+            every |= {name: value for name, value in item.items() if every.get(name) is None}
         yield from _paths(every, f"{at}.*", depth - 1)
-    elif types == {list} and not is_spoken(there[0]) and _has_objects(there[0]):
-        yield from _paths(there[0], f"{at}.*", depth - 1)
+    elif types == {list} and not is_spoken(items[0]) and _has_objects(items[0]):
+        yield from _paths(items[0], f"{at}.*", depth - 1)
     elif len(types) > 1 and len(values) <= _SHORT_LIST:
         yield from (path for number, item in enumerate(values) for path in _paths(item, f"{at}.{number}", depth - 1))
     else:

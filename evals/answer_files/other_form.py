@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-FORMS = {  # of an answer, and what shows it
+FORMS = {  # form of an answer -> its marker
     "a code block": re.compile(r"^[ \t>*+-]*(?:```|~~~)", re.MULTILINE),
     "a box": re.compile(r"\\f?boxed\b"),
     "`####`": re.compile(r"####"),
@@ -45,7 +45,7 @@ def unlike(golds: Sequence[str], answers: Sequence[str], correct: int) -> str | 
 
 
 def note(responses: Sequence[str], correct: int, policy: str) -> str | None:
-    """One sentence where no response is correct and most hold an answer of another form; else None.
+    """One sentence where no response is correct and most hold an answer of another form, else None.
 
     Args:
         correct: how many responses are.

@@ -27,16 +27,16 @@ def file_of(path: Path) -> Path:
         if not path.is_file():
             raise UsageError(f"file={path}: expected a file of answers, or the folder of an evaluation. Found none")
         return path
-    found = [path / TABLE] if (path / TABLE).is_file() else []
-    found = found or sorted(path.glob(f"*/{TABLE}")) or sorted(path.glob(f"eval/*/{TABLE}"))
-    if not found and any(path.glob("**/manifest.json")):
+    tables = [path / TABLE] if (path / TABLE).is_file() else []
+    tables = tables or sorted(path.glob(f"*/{TABLE}")) or sorted(path.glob(f"eval/*/{TABLE}"))
+    if not tables and any(path.glob("**/manifest.json")):
         raise UsageError(f"file={path}: an evaluation without verdicts yet. The same rlvr eval goes on where it is")
-    if not found:
+    if not tables:
         raise UsageError(f"file={path}: expected a file of answers, or the folder of an evaluation. It has no {TABLE}")
-    if len(found) > 1:
-        names = ", ".join(str(table.parent) for table in found)
+    if len(tables) > 1:
+        names = ", ".join(str(table.parent) for table in tables)
         raise UsageError(f"file={path}: expected one benchmark, found several. Give one of {names}")
-    return found[0]
+    return tables[0]
 
 
 def decided_by(path: Path, rows_format: str, rows: Sequence[Sample]) -> tuple[str, str] | None:
@@ -50,22 +50,22 @@ def decided_by(path: Path, rows_format: str, rows: Sequence[Sample]) -> tuple[st
     if rows_format != Verdicts.about.name:
         return None
     if (manifest := path.with_name("manifest.json")).is_file() and path.name == TABLE:
-        found = read_object(manifest, "identity", "record")
-        assert found is not None  # the file is there
-        policy = protocols.recorded_policy(found)
-        reasoning = protocols.recorded_value(found, "reasoning") or "whole"  # as before there was a choice
+        identity = read_object(manifest, "identity", "record")
+        assert identity is not None  # the file is there
+        policy = protocols.recorded_policy(identity)
+        reasoning = protocols.recorded_value(identity, "reasoning") or "whole"  # as before there was a choice
         return None if policy is None else (policy, reasoning)
     stated = {row.graded_by for row in rows}
     if len(stated) != 1 or not isinstance(text := stated.pop(), str):
         return None
-    policy, *others = text.split(", ")
-    named = [word.removeprefix("reasoning ") for word in others if word.startswith("reasoning ")]
+    policy, *settings = text.split(", ")
+    named = [word.removeprefix("reasoning ") for word in settings if word.startswith("reasoning ")]
     return policy.removeprefix("policy "), next(iter(named), "after")
 
 
 def graded_by(policy: str, reasoning: str, conventions: Conventions = DEFAULT) -> str:
-    """What decides verdicts beside the responses, in words that are equal where it is: the extraction policy, and what
-    is not the default."""
+    """The settings that decide verdicts beside the responses, in words that are equal where they are: the extraction
+    policy, and what is not the default."""
     usual = asdict(DEFAULT)
-    others = [f"{key}={str(value).lower()}" for key, value in asdict(conventions).items() if value != usual[key]]
-    return ", ".join([f"policy {policy}", *([] if reasoning == "after" else [f"reasoning {reasoning}"]), *others])
+    changed = [f"{key}={str(value).lower()}" for key, value in asdict(conventions).items() if value != usual[key]]
+    return ", ".join([f"policy {policy}", *([] if reasoning == "after" else [f"reasoning {reasoning}"]), *changed])

@@ -1,4 +1,4 @@
-"""What other extraction policies would change: the policy alone can explain a published gap."""
+"""The effect of other extraction policies: the policy alone can explain a published gap."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evals.grading.extraction import POLICIES
 from evals.grading.reasoning import READ, has_marker
 from evals.grading.verdicts import Verdict
 
-FORMS = ("boxed_last", "answer_line", "answer_tag", "hashes")  # that a response is written in; others take any number
+FORMS = ("boxed_last", "answer_line", "answer_tag", "hashes")  # that a response is written in. Others take any number
 LETTER = re.compile(r"\(?[A-J]\)?")  # a gold of a multiple choice, as `evals.grading.letters` reads them
 LONG = 500  # characters: such responses are no bare answers
 BARE = 3  # words: a file whose responses have no more holds bare answers
@@ -25,10 +25,10 @@ class PolicyEffect:
     """The same responses under another extraction policy.
 
     `found` of the `read` responses have an answer in its form (the engine gave no whole response for the other
-    `rows`), and `correct` are correct under it; `gained` of them are not under the policy in use, and `lost` are
+    `rows`), and `correct` are correct under it. `gained` of them are not under the policy in use, and `lost` are
     correct under the policy in use alone. `changed` have another verdict, such as wrong for no answer. `unscored` of
     the rows are unscored under it: the share that is printed is of the others. `unequal` box different texts, of which
-    boxed_strict takes none; None elsewhere.
+    boxed_strict takes none. None elsewhere.
     """
 
     policy: str
@@ -45,10 +45,10 @@ class PolicyEffect:
     def __str__(self) -> str:
         scored = self.rows - self.unscored
         share = f"{100 * self.correct / scored:.1f} % correct" if scored else "none scored"
-        of = f" of {scored} scored" if self.unscored and scored else ""
+        total = f" of {scored} scored" if self.unscored and scored else ""
         form = f", {100 * self.found / self.read:.1f} % have its form" if self.read else ""
         change = "1 verdict changes" if self.changed == 1 else f"{self.changed} verdicts change"
-        line = f"policy {self.policy:<13} {share}{of}{form}; {change}"
+        line = f"policy {self.policy:<13} {share}{total}{form}; {change}"
         line += f" (correct: +{self.gained}, -{self.lost})" if self.changed else ""
         return line if self.unequal is None else f"{line}; {self.unequal} have boxes of different texts"
 
@@ -62,7 +62,7 @@ def policy_effects(
     progress: Progress | None = None,
     of_engine: Collection[int] = (),
 ) -> list[PolicyEffect]:
-    """The changes under each other policy, and where responses hold thoughts, under the other `reasoning`; the one with
+    """The changes under each other policy, and where responses hold thoughts, under the other `reasoning`. The one with
     most correct responses first. Rows without a response to read (`of_engine`) stay unscored under each. Left out are
     `letter` where golds are none, and `whole` where responses are long.
 
@@ -75,16 +75,16 @@ def policy_effects(
     letters = all(isinstance(gold, str) and LETTER.fullmatch(gold.strip()) for gold, _, _ in rows)
     senseless = set() if letters else {"letter"}
     senseless |= {"whole"} if rows and median(len(response) for _, response, _ in rows) > LONG else set()
-    others: list[tuple[str, str, Grader | ProgramGrader]] = [
+    alternatives: list[tuple[str, str, Grader | ProgramGrader]] = [
         (policy, policy, grader) for policy in policies if policy != used and policy not in senseless
     ]
     if isinstance(grader, Grader) and any(has_marker(response) for _, response, _ in rows):
-        [other] = set(READ) - {grader.reasoning}
-        others.append((f"{used}, reasoning={other}", used, replace(grader, reasoning=other)))
+        [other_reasoning] = set(READ) - {grader.reasoning}
+        alternatives.append((f"{used}, reasoning={other_reasoning}", used, replace(grader, reasoning=other_reasoning)))
     effects: list[PolicyEffect] = []
-    for name, policy, by in others:
+    for name, policy, by in alternatives:
         if progress:
-            progress(len(effects), len(others))
+            progress(len(effects), len(alternatives))
         then = [
             Grade(Verdict.UNSCORED, None) if place in of_engine else grade
             for place, grade in enumerate(by.grade_responses(rows, policy))
@@ -93,17 +93,17 @@ def policy_effects(
         changed = sum(was.verdict is not grade.verdict for was, grade in zip(grades, then, strict=True))
         gained, lost = changes[False, True], changes[True, False]
         unscored = sum(grade.verdict is Verdict.UNSCORED for grade in then)
-        found = sum(grade.answer is not None for grade in then)
+        answered = sum(grade.answer is not None for grade in then)
         unequal = sum(grade.boxed and grade.answer is None for grade in then) if policy == "boxed_strict" else None
         right, read = changes[True, True] + gained, len(rows) - len(of_engine)
         effects.append(
-            PolicyEffect(name, len(rows), right, gained, lost, unscored, found, read, changed, unequal=unequal)
+            PolicyEffect(name, len(rows), right, gained, lost, unscored, answered, read, changed, unequal=unequal)
         )
     return sorted(effects, key=lambda effect: -effect.correct)
 
 
 def advice(responses: Sequence[str], grades: Sequence[Grade], effects: Sequence[PolicyEffect], used: str) -> str | None:
-    """Which policy reads the responses, where most ended without an answer in the form of the one in use; else None.
+    """Which policy reads the responses, where most ended without an answer in the form of the one in use, else None.
 
     A form that most responses have comes first. Other policies take some text of any response, so among them the one
     with most correct answers is named."""
@@ -125,8 +125,8 @@ def advice(responses: Sequence[str], grades: Sequence[Grade], effects: Sequence[
             f"{lacking}; no other policy gives more correct ones. If a column holds extracted answers, type "
             "columns=response:COLUMN with policy=whole"
         )
-    some = f"; {form.found} have one in the form of {form.policy}" if form is not None and form.found else ""
+    alternative = f"; {form.found} have one in the form of {form.policy}" if form is not None and form.found else ""
     bare = median(len(response.split()) for response in responses) <= BARE
     best = max(right, key=lambda effect: (effect.correct, effect.policy == ("whole" if bare else "qwen")))
     typed = best.policy.replace(", ", " ")  # a policy may stand with a reasoning
-    return f"{lacking}{some}; policy={typed} finds one in {best.found}, and {best.correct} are correct"
+    return f"{lacking}{alternative}; policy={typed} finds one in {best.found}, and {best.correct} are correct"

@@ -22,10 +22,11 @@ SENTENCE = 4  # words that make a gold with a number a sentence
 
 
 def value_in(gold: str) -> str | None:
-    """The value in a gold with a label or a remark, with its unit if the grader knows it; None for any other gold."""
+    """The value in a gold with a label or a remark, with its unit if the grader knows it, or None for any other
+    gold."""
     from evals.grading.quantity import UNITS
 
-    last = gold.rstrip().rpartition("\n")[2]  # of a solution: `A: 18`
+    last = gold.rstrip().rpartition("\n")[2]  # a solution ends with it: `A: 18`
     stated = last if _LABEL.match(last) else gold
     stated = _UNIT.sub(" ", stated)
     bare = _REMARK.sub("", _LABEL.sub("", stated, count=1) if _LABEL.match(stated) else stated).strip()
@@ -42,16 +43,17 @@ def read_prose(sample: Sample) -> Sample:
 
 
 def note(samples: Sequence[Sample]) -> str:
-    """What was read of golds in prose, and which were not, by their rows; empty where there are none."""
+    """The note on golds in prose: which were read, and which were not, by their rows. It is empty where there are
+    none."""
     rows = list(enumerate(samples, 1))
     read = [f"row {n}: {short(s.gold)} as {s.read_gold!r}" for n, s in rows if s.read_gold is not None]
     whole = [f"row {n}: {short(s.gold)}" for n, s in rows if s.read_gold is None and _is_sentence(s.gold)]
-    said = []
+    sentences = []
     if read:
-        said.append(f"{_counted(len(read))} right as the value too, {', '.join(read[:SHOWN])}")
+        sentences.append(f"{_counted(len(read))} right as the value too, {', '.join(read[:SHOWN])}")
     if whole:
-        said.append(f"{_counted(len(whole))} compared word by word, {', '.join(whole[:SHOWN])}")
-    return ". ".join(said)
+        sentences.append(f"{_counted(len(whole))} compared word by word, {', '.join(whole[:SHOWN])}")
+    return ". ".join(sentences)
 
 
 def _counted(number: int) -> str:

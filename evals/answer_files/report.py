@@ -61,10 +61,10 @@ class GradeReport:
     samples: tuple[int, int]  # fewest and most samples of a problem
     verdicts: dict[str, int]
     unscored_reasons: dict[str, int]  # by kind: "size: 2787 characters, more than 2000"
-    scores: dict[str, list[Score]]  # of each benchmark
+    scores: dict[str, list[Score]]  # by benchmark
     agreement: Agreement | None  # with the labels; None where the rows have none
     out: str | None
-    policy: str  # of extraction
+    policy: str  # how answers are extracted
     policies: list[PolicyEffect]  # what other policies would change, the best first
     conventions: list[ConventionEffect] = field(default_factory=list)  # that would change a verdict
     reasoning: str = "after"  # the part of a response that is graded (`evals.grading.reasoning`)
@@ -73,7 +73,7 @@ class GradeReport:
     explanations: dict[int, Explanation] = field(default_factory=dict)  # by the number of the row, from 1
     asked: dict[int, str] = field(default_factory=dict)  # the problems of these rows
     stated: AnswerFile | None = None  # without its rows
-    read: list[Read] = field(default_factory=list)  # of each file
+    read: list[Read] = field(default_factory=list)  # one per file
     note: str | None = None  # how to compare with verdicts of the authors that are there, where none is compared
     empty: int = 0  # rows with an empty response, or none
     differing: list[Disagreement] = field(default_factory=list)  # samples whose label is not our verdict

@@ -7,25 +7,25 @@ from dataclasses import dataclass, field, fields, replace
 
 from evals.grading.verdicts import WITHHELD
 
-BENCHMARK = "answers"  # of samples that name none
+BENCHMARK = "answers"  # the name for samples that have none
 
 
 @dataclass(frozen=True)
 class Sample:
-    """A response, its problem and its gold. What a file does not state is None or empty.
+    """A response, its problem and its gold. A value that a file does not state is None or empty.
 
     Attributes:
-        problem_id: the same for all samples of a problem; empty until `evals.answer_files.reading` has set it.
-        golds: a response is right that has any of them; empty until the gold is found.
+        problem_id: the same for all samples of a problem. Empty until `evals.answer_files.reading` has set it.
+        golds: a response is right that has any of them. Empty until the gold is found.
         finish_reason: "stop", "length", one of `WITHHELD`, or None.
-        sampling_error: why there is no whole response; the sample is then unscored.
-        labels: the authors' verdicts by their names, as they stand in the file; `as_label` reads one.
+        sampling_error: why there is no whole response. The sample is then unscored.
+        labels: the authors' verdicts by their names, as they stand in the file. `as_label` reads one.
         answers: what the authors extracted for each verdict, where each has its own.
         expected: the verdict of the authors that is compared with ours.
         their_answer: what the authors extracted.
         read_gold: the value in a gold in prose, which is one of the golds.
         several: the file lists several golds, any of which is right, or all of which are one.
-        others: the file's own columns, which are written out again; parts of a benchmark among them.
+        others: the file's own columns, which are written out again. Parts of a benchmark among them.
     """
 
     problem_id: str = ""
@@ -62,19 +62,19 @@ class Sample:
         return self.benchmark or BENCHMARK, self.problem_id
 
     def part(self, name: str) -> str | None:
-        """A part of the benchmark that the sample belongs to, such as its `level`; None without one."""
+        """A part of the benchmark that the sample belongs to, such as its `level`, or None without one."""
         value = self.others.get(name)
         return str(value) if isinstance(value, str | int) else None
 
     def row(self) -> dict[str, object]:
         """The sample as a row that is written: the file's own columns, and ours."""
-        ours = {
+        our_columns = {
             "problem_id": self.problem_id,
             "answer": self.gold,
             "golds": list(self.golds) if len(self.golds) > 1 else None,
             **{f.name: getattr(self, f.name) for f in fields(self) if f.name in _WRITTEN},
         }
-        return {**self.others, **{name: value for name, value in ours.items() if value is not None}}
+        return {**self.others, **{name: value for name, value in our_columns.items() if value is not None}}
 
 
 _WRITTEN = (

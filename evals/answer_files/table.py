@@ -2,7 +2,7 @@
 
 They get the columns of a verdict table (`evals.grading.verdicts`), which `rlvr compare` reads: `benchmark`, `sample`,
 `gold`, `verdict`, `extracted`, `reason`, `answer_class`, `boxed`, and `graded_by`, how answers were read. An input
-column of one of these names is kept as NAME_in_file; a text in `benchmark` is taken as the benchmark's name.
+column of one of these names is kept as NAME_in_file. A text in `benchmark` is taken as the benchmark's name.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def columns_of_responses(
     graded_by: str,
     progress: Progress | None = None,
 ) -> Columns:
-    """Our columns for responses; samples are numbered within a problem in row order. `progress` counts problems."""
+    """Our columns for responses. Samples are numbered within a problem in row order. `progress` counts problems."""
     by_problem: dict[tuple[str, str], list[int]] = defaultdict(list)
     for index, row in enumerate(rows):
         by_problem[row.problem_of].append(index)
@@ -53,13 +53,13 @@ def columns_of_responses(
 
 
 def ended(row: Sample) -> str | None:
-    """The finish reason of a row; "error" where the engine gave no whole response and the file says no more."""
+    """The finish reason of a row. "error" where the engine gave no whole response and the file says no more."""
     return "error" if row.sampling_error is not None and row.finish_reason not in WITHHELD else row.finish_reason
 
 
-def with_columns(rows: Sequence[Sample], ours: Columns) -> Iterator[dict[str, object]]:
+def with_columns(rows: Sequence[Sample], our_columns: Columns) -> Iterator[dict[str, object]]:
     """The rows with our columns."""
-    for row, values in zip(rows, zip(*ours.values(), strict=True), strict=True):
-        kept = {f"{name}_in_file" if name in ours else name: value for name, value in row.row().items()}
+    for row, values in zip(rows, zip(*our_columns.values(), strict=True), strict=True):
+        kept = {f"{name}_in_file" if name in our_columns else name: value for name, value in row.row().items()}
         kept |= {"finish_reason": ended(row)} if row.sampling_error is not None else {}
-        yield kept | dict(zip(ours, values, strict=True))
+        yield kept | dict(zip(our_columns, values, strict=True))

@@ -27,12 +27,12 @@ class TheirScore:
     def __str__(self) -> str:
         if self.labelled == self.rows:
             return f"{self.value:.4f}"
-        of = f"{self.labelled} of {self.rows} rows are labelled"
-        return f"{self.low:.4f} to {self.high:.4f} ({of}; {self.value:.4f} of these)"
+        labelled = f"{self.labelled} of {self.rows} rows are labelled"
+        return f"{self.low:.4f} to {self.high:.4f} ({labelled}; {self.value:.4f} of these)"
 
 
 def recomputed(samples: Sequence[Sample], threshold: float | None) -> dict[str, TheirScore]:
-    """The score of each of the authors' verdicts; none for a name with values that are no verdicts."""
+    """The score of each of the authors' verdicts. None for a name with values that are no verdicts."""
     scores = {}
     for name in sorted({name for sample in samples for name in sample.labels}):
         by_problem: dict[tuple[str, str], list[bool | None]] = {}

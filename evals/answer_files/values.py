@@ -119,7 +119,7 @@ def text_of(messages: object) -> str:
     return "\n".join(text_of(part) for part in parts)
 
 
-_CONTENT = ("content", "text", "prompt", "value")  # of a message, or of a part of one
+_CONTENT = ("content", "text", "prompt", "value")  # keys of a message, or of a part of one
 _MODEL = ("assistant", "bot", "gpt", "model", "ai", "chatgpt")  # who the model is in a conversation
 
 

@@ -38,13 +38,13 @@ class Choice:
     """One choice in a dimension.
 
     Attributes:
-        what: it is, for the code that computes it. of: its argument, such as a column, or k. value: of that column.
-        bits: its cost. words: for a sentence; "" for the ordinary one. cause: that it is if it was printed, or None.
+        what: it is, for the code that computes it. argument: such as a column, or k. value: of that column.
+        bits: its cost. words: for a sentence, or "" for the ordinary one. cause: that it is if it was printed, or None.
     """
 
     dimension: Dimension
     what: str = ""
-    of: str | float = ""
+    argument: str | float = ""
     value: str = ""
     bits: float = 0.0
     words: str = ""
@@ -64,12 +64,12 @@ class Composition:
 
     @property
     def words(self) -> str:
-        """What it is, for a sentence; "" for the ordinary number."""
+        """The words in a sentence, or "" for the ordinary number."""
         return ", ".join(choice.words for choice in self.choices if choice.words)
 
     @property
     def cause(self) -> Name | None:
-        """The weightiest of its choices' causes; None if nothing is to be said of it."""
+        """The weightiest of its choices' causes, or None if nothing is to be said of it."""
         causes = {choice.cause for choice in self.choices if choice.words}
         return next((name for name in WEIGHTIEST if name in causes), None)
 
@@ -100,4 +100,4 @@ def compositions(grammar: Grammar, dimensions: Sequence[Dimension]) -> list[Comp
                 if more <= MOST_BITS:
                     yield from grown(number + 1, (*made, choice), more)
 
-    return [Composition(made) for _, made in sorted(grown(0, (), 0.0), key=lambda of: (of[0], len(of[1])))]
+    return [Composition(made) for _, made in sorted(grown(0, (), 0.0), key=lambda entry: (entry[0], len(entry[1])))]

@@ -38,9 +38,12 @@ def printed(text: str) -> Iterator[dict[str, float]]:
     Without any, each object with the most frequent name is a step, and the others belong to the step before. An object
     whose names all come once is no point of a curve: the summary at the end, the settings at the beginning.
     """
-    found = [(match, _BEFORE_OBJECT.search(_before(text, match))) for match in _OBJECT.finditer(text)]
-    objects = [({name: float(value) for name, value in _ENTRY.findall(match[0])}, before) for match, before in found]
-    counted = any(before for _, before in found)
+    objects_and_steps = [(match, _BEFORE_OBJECT.search(_before(text, match))) for match in _OBJECT.finditer(text)]
+    objects = [
+        ({name: float(value) for name, value in _ENTRY.findall(match[0])}, before)
+        for match, before in objects_and_steps
+    ]
+    counted = any(before for _, before in objects_and_steps)
     times = Counter(name for values, _ in objects for name in values)
     often = max((name for name in times if name != "epoch"), key=times.__getitem__, default="epoch")
     number = 0
@@ -62,14 +65,14 @@ def has_objects(text: str) -> bool:
 
 
 def counted(text: str) -> list[dict[str, float]]:
-    """The steps that lines count, each with the names and values behind it or in the lines below it; [] where no two
+    """The steps that lines count, each with the names and values behind it or in the lines below it, or [] where no two
     steps share a name."""
     rows: list[dict[str, float]] = []
     for line in text.splitlines():
         plain = _PROCESS.sub("", _PROCESS.sub("", line))
         counters = list(_COUNTER.finditer(plain))
         if counters:
-            counter = min(counters, key=lambda one: _COUNTERS.index(one[1].lower()))
+            counter = min(counters, key=lambda counter_found: _COUNTERS.index(counter_found[1].lower()))
             rest = plain[: counter.start()] + "|" + plain[counter.end() :]
             rows.append({"step": int(counter[2]), **_values(rest)})
         elif rows:
@@ -161,10 +164,10 @@ _MLFLOW = re.compile(rf"(?m)^\d{{10,13}} ({NUMBER}|nan) (\d+)$", re.IGNORECASE)
 
 
 def of_mlflow(text: str) -> list[dict[str, float]]:
-    """A metric's file in a store of MLflow: time, value and step in each line; [] of any other text."""
-    found = _MLFLOW.findall(text)
+    """A metric's file in a store of MLflow: time, value and step in each line. [] of any other text."""
+    points = _MLFLOW.findall(text)
     lines = len(text.split("\n")) - text.endswith("\n")
-    return [{"step": int(step), "value": float(value)} for value, step in found] if lines == len(found) else []
+    return [{"step": int(step), "value": float(value)} for value, step in points] if lines == len(points) else []
 
 
 def _before(text: str, match: re.Match[str]) -> str:

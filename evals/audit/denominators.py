@@ -1,4 +1,4 @@
-"""What a score is a share of: problems that are missing, unequal or repeated, and responses that do not count."""
+"""The denominator of a score: problems that are missing, unequal or repeated, and responses that do not count."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from evals.audit.evidence import Evidence
 
 TRUNCATED = 0.05
-SILENT = 0.2  # a base model often answers nothing; above this share a limit that the file does not state is likelier
+SILENT = 0.2  # a base model often answers nothing. Above this share a limit that the file does not state is likelier
 RUN = 10  # responses in a row, to golds that are not all one, that stand in the file again: a copied block
 OTHER_IDS = 1.5  # times as many problems in all as in one part: the parts have ids of their own
 FEW = 20  # problems: fewer that are each solved always or never say little
@@ -34,13 +34,13 @@ def missing(evidence: Evidence, unit: float) -> Iterator[str]:
     by_seed = samples.groupby("seed")["problem_id"].nunique()
     union = evidence.samples["problem_id"].nunique()  # larger than any part where each lacks other problems
     total = evidence.stated or (union if union <= OTHER_IDS * every.max() else int(every.max()))
-    there = " and ".join(str(count) for count in dict.fromkeys(by_seed))
+    counts = " and ".join(str(count) for count in dict.fromkeys(by_seed))
     if by_seed.max() > total:
-        yield f"{there} problems are in the file, and the benchmark has {total}"
+        yield f"{counts} problems are in the file, and the benchmark has {total}"
     elif by_seed.min() < total:
         scores = samples.groupby(["seed", "problem_id"])["label"].mean().groupby(level="seed").sum()
         low, high = (100 * float(((scores + lost) / total).mean()) for lost in (0 * by_seed, total - by_seed))
-        yield f"{there} of {total} problems are in the file; over all {total} it is {low:.1f} to {high:.1f}"
+        yield f"{counts} of {total} problems are in the file; over all {total} it is {low:.1f} to {high:.1f}"
     elif every.min() < total:
         yield f"the score is over {total} problems, that of another checkpoint over {every.min()}"
     by_problem = samples.groupby(["seed", "problem_id"])["label"]
@@ -57,7 +57,7 @@ def missing(evidence: Evidence, unit: float) -> Iterator[str]:
 def repeated(samples: pd.DataFrame) -> Iterator[str]:
     """Rows of one checkpoint that were written twice, or problems under two ids.
 
-    Copies are long responses that are there again, to the same gold (`exchange`); and a row of short ones that is there
+    Copies are long responses that are there again, to the same gold (`exchange`), and a row of short ones that is there
     again in the same order under other ids. Problems of one text under two ids. Without responses: all verdicts in the
     same order under other ids. And problems with several verdicts each, of which none has two different ones.
     """
@@ -96,7 +96,7 @@ def pooled_models(samples: pd.DataFrame) -> Iterator[str]:
 
 
 def copies(samples: pd.DataFrame) -> NDArray[np.bool_]:
-    """Of each row, whether its response to its gold is there before it, as `repeated` says."""
+    """For each row, whether its response to its gold is there before it, as `repeated` says."""
     if "exchange" not in samples:
         return np.zeros(len(samples), dtype=bool)
     long = (samples["long"] & samples["exchange"].duplicated()).to_numpy(dtype=bool)
@@ -120,7 +120,7 @@ def _runs(exchanges: Sequence[str], ids: Sequence[str]) -> NDArray[np.bool_]:
 
 
 def _blocks(labels: Sequence[float], rate: float) -> int:
-    """How many times the same sequence of verdicts stands one after another, if that is no accident; else 1."""
+    """How many times the same sequence of verdicts stands one after another, if that is no accident, else 1."""
     for times in range(2, len(labels) // FEW + 1):
         size, rest = divmod(len(labels), times)
         blocks = {tuple(labels[at : at + size]) for at in range(0, len(labels), size)}
@@ -130,26 +130,30 @@ def _blocks(labels: Sequence[float], rate: float) -> int:
 
 
 def not_counted(samples: pd.DataFrame) -> Iterable[str]:
-    """Samples that were truncated or have no verdict; and those without an answer, where nothing says why they ended:
+    """Samples that were truncated or have no verdict, and those without an answer, where nothing says why they ended:
     a limit that the file does not state is then likelier than a model that stopped."""
     lost = samples["label"].isna()
     if "truncated" in samples:
         lost |= samples["truncated"] == 1
     silent = ~lost & samples["silent"] if "silent" in samples else ~lost & False
     parts = ((lost, TRUNCATED, "truncated or unscored"), (silent, SILENT, "without an answer"))
-    return [f"{which.mean():.1%} of the samples are {text}" for which, most, text in parts if which.mean() > most]
+    return [
+        f"{is_excluded.mean():.1%} of the samples are {text}"
+        for is_excluded, most, text in parts
+        if is_excluded.mean() > most
+    ]
 
 
 def known_size(names: Iterable[str]) -> int | None:
-    """The number of problems of the benchmark that is named in one of these texts, such as a file's name; None if none
-    is, or if they name several."""
+    """The number of problems of the benchmark that is named in one of these texts, such as a file's name, or None if
+    none is, or if they name several."""
     from evals.data import benchmarks
 
     def plain(text: str) -> str:
         return "".join(filter(str.isalnum, text.lower())).replace("aime20", "aime").replace("amc20", "amc")
 
     texts = [plain(name) for name in names]
-    found = {name for name in benchmarks.names() if any(plain(name) in text for text in texts)}
-    longest = [name for name in found if not any(plain(name) in plain(other) for other in found - {name})]
+    names_found = {name for name in benchmarks.names() if any(plain(name) in text for text in texts)}
+    longest = [name for name in names_found if not any(plain(name) in plain(longer) for longer in names_found - {name})]
     sizes = Counter(benchmarks.task(name)["metadata"]["rows"] for name in longest)
     return next(iter(sizes)) if len(sizes) == 1 else None

@@ -1,4 +1,4 @@
-"""What files say about one recipe on one benchmark: verdicts on samples, or only the scores of checkpoints."""
+"""The evidence of files on one recipe and one benchmark: verdicts on samples, or only the scores of checkpoints."""
 
 from __future__ import annotations
 
@@ -33,11 +33,12 @@ class Evidence:
         samples: a row a sample: `seed`, `checkpoint`, `problem_id`, `label` (the authors' verdict: 1, 0 or NaN), and
             where there are responses `ours` (our verdict on the answer, wherever it stands), `strict` (our verdict on
             an answer in a box only) and `truncated` (1 or 0). None where the files have scores only.
-        problems: behind each score; None if that is unknown.
-        resolution: one of the last digit of the file's scores, as a share; 0 for scores computed from verdicts.
-        settings: of the run, as its files state them; compared with a declaration's.
-        overwritten: points of a curve that a resumed run logged again, with the columns of `scores`; None without any.
-        stated: the benchmark's number of problems, as the user or its known name says it; None if neither does.
+        problems: behind each score, or None if that is unknown.
+        resolution: one of the last digit of the file's scores, as a share, 0 for scores computed from verdicts.
+        settings: of the run, as its files state them. Compared with a declaration's.
+        overwritten: points of a curve that a resumed run logged again, with the columns of `scores`, or None without
+            any.
+        stated: the benchmark's number of problems, as the user or its known name says it, or None if neither does.
         names: checkpoint -> the name of its file, where it is no step of a training.
         recipes: each row of `scores` is another recipe (its `checkpoint` numbers it), and not a checkpoint of one.
         beside: scores by other metrics of the log's evaluations, such as best@16 beside mean@16: name -> a table like
@@ -117,13 +118,13 @@ class Evidence:
         table = scores.assign(seed=seeds).sort_values(["seed", "checkpoint"]).reset_index(drop=True)
         return cls(table, None, problems, settings or {}, resolution_of(table["value"]))
 
-    def whole_sizes(self, found: int) -> list[int]:
-        """How many problems the benchmark may have where the files have `found`: the stated number, else those of the
+    def whole_sizes(self, count: int) -> list[int]:
+        """How many problems the benchmark may have where the files have `count`: the stated number, else those of the
         known benchmarks that are at most a quarter larger."""
         if self.stated is not None:
-            return [self.stated] if self.stated > found else []
+            return [self.stated] if self.stated > count else []
         sizes = {benchmarks.task(name)["metadata"]["rows"] for name in benchmarks.names()}
-        return sorted(size for size in sizes if size and found < size <= 1.25 * found)
+        return sorted(size for size in sizes if size and count < size <= 1.25 * count)
 
     @cached_property
     def checkpoints(self) -> int:
@@ -143,7 +144,7 @@ class Evidence:
         return self.scores.loc[self.scores.groupby("seed")["checkpoint"].idxmax()]
 
     def called(self, row: pd.Series) -> str:
-        """What a row of `scores` is, for a sentence: its checkpoint, by its file's name or step, and its seed."""
+        """The name of a row of `scores` in a sentence: its checkpoint, by its file's name or step, and its seed."""
         several = len(self.scores) > self.seeds
         name = self.names.get(row["checkpoint"], f"checkpoint {row['checkpoint']:g}")
         parts = ([name] if several else []) + ([f"seed {row['seed']}"] if self.seeds > 1 else [])
@@ -157,11 +158,11 @@ class Evidence:
         """
         if self.samples is None:
             raise UsageError("these files have scores, not verdicts")
-        of = self.samples
-        return pd.DataFrame(of[(of["seed"] == row["seed"]) & (of["checkpoint"] == row["checkpoint"])])
+        samples = self.samples
+        return pd.DataFrame(samples[(samples["seed"] == row["seed"]) & (samples["checkpoint"] == row["checkpoint"])])
 
     def scores_at(self, k: int) -> pd.DataFrame:
-        """`scores` under pass@k; as they are, where there are no samples."""
+        """`scores` under pass@k. As they are, where there are no samples."""
         if k == 1 or self.samples is None:
             return self.scores
         return self.scores.assign(value=[pass_at(self.at(row), k) for _, row in self.scores.iterrows()])
@@ -176,30 +177,30 @@ class Evidence:
 
     @property
     def samples_in_score(self) -> int | None:
-        """Samples behind each score, at least; None if the number of problems is not known."""
+        """Samples behind each score, at least, or None if the number of problems is not known."""
         return None if self.problems is None else self.problems * self.samples_per_problem
 
     @cached_property
     def samples_per_problem(self) -> int:
-        """Of the checkpoint with the fewest."""
+        """The number of the checkpoint with the fewest."""
         if self.samples is None:
             return 1
         return int(self.samples.groupby(["seed", "checkpoint", "problem_id"]).size().min())
 
 
 def resolution_of(values: pd.Series) -> float:
-    """One of the last digit of scores that a file has; 0 where they are not rounded."""
+    """One of the last digit of scores that a file has, 0 where they are not rounded."""
     digits = max(len(f"{value:.9g}".partition(".")[2]) for value in values)
     return 10.0**-digits if digits < FULL else 0.0
 
 
 def pass_at(samples: pd.DataFrame, k: int, column: str = "label") -> float:
-    """pass@k, 1 - C(n - c, k) / C(n, k), mean over the problems with at least k samples; NaN without one."""
+    """pass@k, 1 - C(n - c, k) / C(n, k), mean over the problems with at least k samples, or NaN without one."""
     return float(pass_at_of_each(samples, k, column).mean())
 
 
 def pass_at_of_each(samples: pd.DataFrame, k: int, column: str = "label") -> pd.Series:
-    """pass@k of the problems with at least k verdicts in a column, by problem; k = 1: their mean."""
+    """pass@k of the problems with at least k verdicts in a column, by problem. k = 1: their mean."""
     from evals.stats.verdict_table import pass_at_k
 
     counts = samples.groupby("problem_id")[column].agg(["count", "sum"])

@@ -1,4 +1,4 @@
-"""What our verdicts on the same responses say of a score, and of a gain."""
+"""The effect of our verdicts on the same responses: on a score, and on a gain."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from evals.audit.result import Cause
 from evals.stats.intervals import Interval, over_problems
 
 MATERIAL = 0.01  # a point: smaller moves of a score are not named
-FLIPPED = 0.05  # of the samples have another verdict by us, in both directions: labels that are not to be relied on
-UNREAD = 0.5  # of the responses that the labels call correct have no answer that we find: we cannot judge them
+FLIPPED = 0.05  # this share of the samples has another verdict by us, in both directions: do not rely on the labels
+UNREAD = 0.5  # this share of the responses labelled correct has no answer for us: we cannot judge them
 FEWEST_CORRECT = 10  # labels, to say so
-ONE_WAY = 0.02  # of the samples, at least, in each direction
+ONE_WAY = 0.02  # the least share of the samples in each direction
 
 
 def _moved(samples: pd.DataFrame, moved: pd.Series, problems: pd.Series) -> tuple[float, Interval | None]:
@@ -24,7 +24,7 @@ def _moved(samples: pd.DataFrame, moved: pd.Series, problems: pd.Series) -> tupl
 
 
 def by_our_verdicts(samples: pd.DataFrame) -> list[Cause]:
-    """What our verdicts move, apart for answers that only stand outside a box."""
+    """The causes from our verdicts, apart for answers that only stand outside a box."""
     if not {"ours", "strict"} <= set(samples):
         return []
     scored = samples.dropna(subset=["label", "ours", "strict"])
@@ -39,7 +39,7 @@ def by_our_verdicts(samples: pd.DataFrame) -> list[Cause]:
     if "truncated" in scored:  # what stands in a cut response is a matter of truncation
         move = move.mask((scored["truncated"] == 1) & (move < 0), 0.0)
     outside = (scored["ours"] != scored["strict"]) & (scored["strict"] == scored["label"])
-    of = f", of the {len(scored)} of {len(samples)} that are labelled and scored" * (len(scored) < len(samples))
+    coverage = f", of the {len(scored)} of {len(samples)} that are labelled and scored" * (len(scored) < len(samples))
     causes: list[Cause] = []
     kinds: tuple[tuple[Name, pd.Series, str], ...] = (
         ("grader", ~outside, "samples whose answer our grader judges otherwise"),
@@ -50,11 +50,13 @@ def by_our_verdicts(samples: pd.DataFrame) -> list[Cause]:
         if abs(mean) >= MATERIAL and interval is not None and not interval.low <= 0 <= interval.high:
             count = int((of_kind & (move != 0)).sum())
             bounds = f"[{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
-            causes.append(Cause(name, f"{count} {text} move it by {100 * mean:+.1f} points {bounds}{of}", 100 * mean))
-    judged, theirs, only_ours = differing(samples)
-    if theirs + only_ours >= FLIPPED * judged and min(theirs, only_ours) >= ONE_WAY * judged:
-        share = f"{100 * (theirs + only_ours) / judged:.1f} % of {judged} samples"
-        text = f"our verdicts differ on {share}, in both directions ({theirs} and {only_ours})"
+            causes.append(
+                Cause(name, f"{count} {text} move it by {100 * mean:+.1f} points {bounds}{coverage}", 100 * mean)
+            )
+    judged, only_file, only_ours = differing(samples)
+    if only_file + only_ours >= FLIPPED * judged and min(only_file, only_ours) >= ONE_WAY * judged:
+        share = f"{100 * (only_file + only_ours) / judged:.1f} % of {judged} samples"
+        text = f"our verdicts differ on {share}, in both directions ({only_file} and {only_ours})"
         causes.append(Cause("labels", text))
     return causes
 
@@ -80,7 +82,7 @@ def of_the_gain(evidence: Evidence, base: Evidence, gain: Gain) -> list[Cause]:
     gains = pd.DataFrame({c: per_problem(evidence, c) - per_problem(base, c) for c in ("label", "ours")}).dropna()
     if len(gains) < 2:
         return causes
-    theirs, ours, between = (
+    file_gain, our_gain, between = (
         over_problems(values.to_numpy(dtype=float), bounds=limits)
         for values, limits in (
             (gains["label"], DIFFERENCES),
@@ -88,7 +90,14 @@ def of_the_gain(evidence: Evidence, base: Evidence, gain: Gain) -> list[Cause]:
             (gains["label"] - gains["ours"], (-2.0, 2.0)),
         )
     )
-    if theirs and ours and between and not _holds_zero(theirs) and _holds_zero(ours) and not _holds_zero(between):
+    if (
+        file_gain
+        and our_gain
+        and between
+        and not _holds_zero(file_gain)
+        and _holds_zero(our_gain)
+        and not _holds_zero(between)
+    ):
         by_them, by_us = (100 * float(gains[column].mean()) for column in ("label", "ours"))
         text = f"the gain is {by_them:+.1f} by their verdicts and {by_us:+.1f} by ours"
         causes.append(Cause("gain by grading", text, by_us - by_them))

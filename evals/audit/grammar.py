@@ -13,28 +13,28 @@ from evals.audit.printed import Printed
 
 MIN_CHECKPOINTS = 3
 MOST_PARTS = 20  # values of a column that cuts a benchmark into parts
-MOST_KS = 64  # samples of a problem up to which every k of pass@k is tried; powers of two beyond
+MOST_KS = 64  # samples of a problem up to which every k of pass@k is tried. Powers of two beyond
 LATER = {3: 2.0, 2: 3.0, 5: 2.5, 10: 2.5}  # the last checkpoints that people average over -> bits
 MOST_LATER = 20
 LONG_CURVE = 6  # checkpoints that people smooth
-SMOOTHING = (0.6, 0.9, 0.99, 0.95, 0.8, 0.5)  # what people set in trackers; the first is TensorBoard's default
+SMOOTHING = (0.6, 0.9, 0.99, 0.95, 0.8, 0.5)  # what people set in trackers. The first is TensorBoard's default
 COMMON = {"model": 0, "benchmark": 1}  # columns whose parts are named first -> bits of a choice among them
 
 
 def grammar_of(evidence: Evidence, printed: Printed, base: Evidence | None) -> Grammar:
     """The choices beside the ordinary one, by dimension, of these files and those of the base model."""
-    found: dict[Dimension, list[Choice]] = {}
+    by_dimension: dict[Dimension, list[Choice]] = {}
     for choices in (_of_rows(evidence), _of_metrics(evidence, printed), _of_ends(evidence), _against(base)):
         for choice in choices:
-            found.setdefault(choice.dimension, []).append(choice)
-    return found
+            by_dimension.setdefault(choice.dimension, []).append(choice)
+    return by_dimension
 
 
 def _of_rows(evidence: Evidence) -> Iterator[Choice]:
     """Which rows, and by which verdict."""
-    other = [*evidence.beside]
-    for name in other:
-        yield Choice("source", "metric", value=name, bits=among(len(other), 2), words=f"{name} of the same log")
+    metrics = [*evidence.beside]
+    for name in metrics:
+        yield Choice("source", "metric", value=name, bits=among(len(metrics), 2), words=f"{name} of the same log")
     samples = evidence.samples
     if samples is None:
         return
@@ -53,13 +53,13 @@ def _of_rows(evidence: Evidence) -> Iterator[Choice]:
     for column, words, bits in (("ours", "by our verdicts", 2), ("strict", "by our verdicts on answers in a box", 2.5)):
         if column in samples:
             yield Choice("verdict", "label", column, bits=bits, words=words)
-    others = [column for column in numbers(samples) if samples[column].dropna().between(0, 1).all()]
-    for column in others:
-        yield Choice("verdict", "label", column, bits=among(len(others), 2), words=f"by the column {column}")
+    label_columns = [column for column in numbers(samples) if samples[column].dropna().between(0, 1).all()]
+    for column in label_columns:
+        yield Choice("verdict", "label", column, bits=among(len(label_columns), 2), words=f"by the column {column}")
     if samples["label"].isna().any():
-        for of, words, bits in ((0, "wrong", 2), (1, "correct", 2.5)):
+        for counted_as, words, bits in ((0, "wrong", 2), (1, "correct", 2.5)):
             text = f"samples without a verdict counted as {words}"
-            yield Choice("unlabelled", "filled", of, bits=bits, words=text, cause="another denominator")
+            yield Choice("unlabelled", "filled", counted_as, bits=bits, words=text, cause="another denominator")
 
 
 def _of_metrics(evidence: Evidence, printed: Printed) -> Iterator[Choice]:
@@ -94,7 +94,7 @@ def _of_metrics(evidence: Evidence, printed: Printed) -> Iterator[Choice]:
 
 
 def _of_several_samples(samples: pd.DataFrame, n: int, k: int) -> Iterator[Choice]:
-    """Of at least n > 1 samples of each problem."""
+    """The choices among at least n > 1 samples of each problem."""
     yield Choice("taken", "first", 1, bits=2, words="the first sample of each problem")
     firsts = [2**i for i in range(1, n.bit_length()) if 2**i < n]
     for first in firsts:
@@ -105,12 +105,12 @@ def _of_several_samples(samples: pd.DataFrame, n: int, k: int) -> Iterator[Choic
     powers = [2**i for i in range(1, n.bit_length())]
     usual = dict.fromkeys([*powers, n])
     ks = dict.fromkeys([*usual, *(range(2, n + 1) if n <= MOST_KS else ())])
-    for other in ks:
-        bits = among(len(usual), 1) if other in usual else among(len(ks), 2)
-        if other != k:
-            yield Choice("metric", "pass", other, bits=bits, words=f"pass@{other}")
-        text = f"problems of which all of {n} samples are correct" if other == n else f"all of {other} samples correct"
-        yield Choice("metric", "all", other, bits=bits + (0.5 if other == n else 2), words=text)
+    for size in ks:
+        bits = among(len(usual), 1) if size in usual else among(len(ks), 2)
+        if size != k:
+            yield Choice("metric", "pass", size, bits=bits, words=f"pass@{size}")
+        text = f"problems of which all of {n} samples are correct" if size == n else f"all of {size} samples correct"
+        yield Choice("metric", "all", size, bits=bits + (0.5 if size == n else 2), words=text)
     by = numbers(samples)
     for column in by:
         words = f"best of {n} by the column {column}"
@@ -118,8 +118,8 @@ def _of_several_samples(samples: pd.DataFrame, n: int, k: int) -> Iterator[Choic
     if "answer" in samples:
         yield Choice("metric", "majority", n, bits=2, words=f"maj@{n}")
         yield Choice("metric", "majority, the first", n, bits=3, words=f"maj@{n}, of equally many the first answer")
-        for other in (k for k in usual if 2 < k < n):
-            yield Choice("metric", "majority of k", other, bits=among(len(usual), 2), words=f"maj@{other}")
+        for size in (k for k in usual if 2 < k < n):
+            yield Choice("metric", "majority of k", size, bits=among(len(usual), 2), words=f"maj@{size}")
     words = f"problems of which most of {n} samples are correct"
     yield Choice("metric", "most", bits=3 if "answer" in samples else 2, words=words)
 
@@ -161,7 +161,7 @@ def _of_ends(evidence: Evidence) -> Iterator[Choice]:
 
 
 def _of_recipes(evidence: Evidence) -> Iterator[Choice]:
-    """Each recipe; the ordinary one is the largest, which is a choice if there are several (`selection`)."""
+    """Each recipe. The ordinary one is the largest, which is a choice if there are several (`selection`)."""
     rows = evidence.scores
     for position, (label, row) in enumerate(rows.iterrows()):
         if label not in evidence.last.index:
@@ -206,7 +206,7 @@ def _of_checkpoints(evidence: Evidence, fewest: int) -> Iterator[Choice]:
 
 
 def _against(base: Evidence | None) -> Iterator[Choice]:
-    """What becomes of the number in the end."""
+    """The number's last step: against another one."""
     if base is not None:
         yield Choice("against", "gain", bits=2, words="the gain over the base model")
         words = "the gain in shares of the base model's score"
@@ -218,22 +218,22 @@ def _against(base: Evidence | None) -> Iterator[Choice]:
 
 
 def _chosen(choice: bool) -> Name:
-    """Of a largest score: whether it is the choice of one among several."""
+    """Whether a largest score is the choice of one among several."""
     return "selection" if choice else "another checkpoint"
 
 
 def parts(samples: pd.DataFrame) -> dict[str, list[str]]:
     """The columns that cut the problems into 2 to `MOST_PARTS` parts, and their values. A column is one if it is the
     same in all rows of a problem, or names a benchmark or a model."""
-    found: dict[str, list[str]] = {}
+    values_by_column: dict[str, list[str]] = {}
     for column in map(str, samples):
         if column in NOT_COLUMNS or pd.api.types.is_float_dtype(samples[column]) or samples[column].isna().any():
             continue
         values = sorted(samples[column].astype(str).unique())
         apart = column in COMMON or samples.groupby("problem_id")[column].nunique().max() == 1
         if 2 <= len(values) <= MOST_PARTS and apart:
-            found[column] = values
-    return found
+            values_by_column[column] = values
+    return values_by_column
 
 
 def numbers(samples: pd.DataFrame) -> Sequence[str]:

@@ -36,8 +36,9 @@ class Gain:
 
 
 def of_score(evidence: Evidence, scores: pd.Series, k: int = 1) -> Interval | None:
-    """Of the last checkpoint: of samples over their problems, and over the seeds too if there are enough, as a page of
-    these runs has it; of curves over seeds if there are enough, else over problems if their number is known.
+    """The interval of the last checkpoint. With samples it is over their problems, and over the seeds too if there are
+    enough, as a page of these runs has it. With curves it is over seeds if there are enough, else over problems if
+    their number is known.
 
     Args:
         scores: of the last checkpoints. k: they are pass@k, where there are samples.
@@ -56,15 +57,15 @@ def of_score(evidence: Evidence, scores: pd.Series, k: int = 1) -> Interval | No
 def _by_seed(evidence: Evidence, k: int) -> pd.DataFrame:
     """A row a problem that every seed has, a column a seed: the mean label, or pass@k, at the last checkpoints."""
     seeds = [evidence.at(row) for _, row in evidence.last.iterrows()]
-    return pd.concat([pass_at_of_each(of, k) for of in seeds], axis=1).dropna()
+    return pd.concat([pass_at_of_each(samples, k) for samples in seeds], axis=1).dropna()
 
 
 def of_gain(evidence: Evidence, base: Evidence, k: int = 1) -> Gain:
-    """Problem by problem where both have verdicts, as `rlvr compare` has it, also over three seeds or more; over
-    both sides' seeds (Welch's t) where both have several scores; else the two scores' own intervals, combined as
-    squares (Newcombe, Stat. Med. 17, 1998, method 10). Of samples it is the gain in pass@`k`."""
+    """Problem by problem where both have verdicts, as `rlvr compare` has it, also over three seeds or more. Over
+    both sides' seeds (Welch's t) where both have several scores, else the two scores' own intervals, combined as
+    squares (Newcombe, Stat. Med. 17, 1998, method 10). With samples it is the gain in pass@`k`."""
     both = [side.scores_at(k).loc[side.last.index, "value"] for side in (evidence, base)]
-    trained, before = (of.to_numpy(dtype=float) for of in both)
+    trained, before = (rates.to_numpy(dtype=float) for rates in both)
     value = float(trained.mean() - before.mean())
     if (sides := _on_the_same_problems(evidence, base, k=k)) is not None:
         of_both = paired(*sides, trained=(True, len(before) > 1))  # a single base model has no training seeds
@@ -74,7 +75,7 @@ def of_gain(evidence: Evidence, base: Evidence, k: int = 1) -> Gain:
         interval = Estimate(value, (), (trained, before), None).interval()
         over = f"over {len(trained)} and {len(before)} seeds"
         return Gain(value, interval, over if interval else f"{over}, which are equal")
-    after, first = (of_score(side, of, k) for side, of in zip((evidence, base), both, strict=True))
+    after, first = (of_score(side, rates, k) for side, rates in zip((evidence, base), both, strict=True))
     if after is None or first is None:
         return Gain(value, None, "its interval needs problems=N, or several seeds of both")
     low = value - math.hypot(trained.mean() - after.low, first.high - before.mean())
@@ -90,7 +91,7 @@ def _on_the_same_problems(*sides: Evidence, k: int) -> tuple[Vector, Vector] | N
     if len(tables) < 2:
         return None
     shared = tables[0].index.intersection(tables[1].index)
-    first, second = (of.loc[shared].to_numpy(dtype=float).T for of in tables)
+    first, second = (table.loc[shared].to_numpy(dtype=float).T for table in tables)
     return (first, second) if len(shared) > 1 else None
 
 

@@ -19,7 +19,7 @@ class Printed:
         text: its digits, such as "46.7" (also "46.7%", "46.7 ± 1.2" or "46.7 (1.2)"): their number gives the rounding.
             A count, such as "13/30", is read as a percentage with two digits after the point.
         where: it is printed.
-        k: it is pass@k; 1 for an average over samples.
+        k: it is pass@k. 1 for an average over samples.
         share: it is printed as a share, such as 0.467, and not in percent.
     """
 
@@ -46,9 +46,9 @@ class Printed:
 
     @property
     def spread(self) -> str:
-        """What stands after the number, such as "± 1.2" or "(1.2)"; "" without any."""
-        found = _SPREAD.search(self.text) if not _COUNT.fullmatch(self.text.strip()) else None
-        return "" if found is None else self.text[found.start() :].strip()
+        """The part after the number, such as "± 1.2" or "(1.2)", or "" without any."""
+        match = _SPREAD.search(self.text) if not _COUNT.fullmatch(self.text.strip()) else None
+        return "" if match is None else self.text[match.start() :].strip()
 
     @property
     def may_be_share(self) -> bool:
@@ -67,7 +67,7 @@ class Printed:
         return 10.0 ** -(len(self.digits.partition(".")[2]) + (0 if self.share else 2))
 
     def rounds_from(self, value: float, resolution: float = 0.0) -> bool:
-        """The printed digits are this share, rounded; it is known to half a `resolution` itself, or exactly, and then
+        """The printed digits are this share, rounded. It is known to half a `resolution` itself, or exactly, and then
         rounds both ways from half-way."""
         return abs(value - self.value) <= (self.unit + resolution) / 2 + (-1e-9 if resolution else 1e-9)
 

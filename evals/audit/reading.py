@@ -49,7 +49,7 @@ NEARLY_ALL = 0.9  # of rows with a name of their own: they may be runs
 SHOWN = 20  # metrics that an error lists
 LONG = 100  # characters of a response: two that are alike are copies
 _ANSWERED = re.compile(r"\\(?:boxed|fbox)|</answer>|####|answer\b[^\n]{0,20}?(?:\bis\b|:|=)", re.IGNORECASE)
-CONVENTION = 0.8  # of the correct responses state their answer in such a form: then one without it has none
+CONVENTION = 0.8  # this share of the correct responses states it so: a response without it has no answer
 SIZE = "n_problems"  # the column of a curve that says how many problems are behind its scores
 _PLANNED = "total_steps"  # a step where it grows, else how many are planned
 _VERL = re.compile(r"\bstep:(\d+) - (.+)")

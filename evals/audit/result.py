@@ -1,4 +1,4 @@
-"""What an audit says: the causes, the verdict and the numbers beside it, and the text of them."""
+"""The result of an audit: the causes, the verdict and the numbers beside it, and the text of them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AuditVerdict = Literal[
 
 @dataclass(frozen=True)
 class Cause:
-    """A reason, in one sentence, and by how many points it moves the number (percent; None if that has no sign)."""
+    """A reason, in one sentence, and by how many points it moves the number (percent, None if that has no sign)."""
 
     name: Name
     text: str
@@ -31,26 +31,28 @@ class Cause:
 
 @dataclass(frozen=True, eq=False)
 class Audit:
-    """What is left of a printed number.
+    """The audit of a printed number.
 
     Attributes:
         file: the score that the file gives: of the last checkpoint, mean over seeds, or of the printed recipe. None
             without scores. of: what it is of, for a sentence.
-        ours: the samples of the checkpoint that has the printed digits, else of the last, by our verdicts; None without
-            responses. ours_of: that checkpoint and its score in the file, for a sentence; "" where that is `file`.
+        ours: the samples of the checkpoint that has the printed digits, else of the last, by our verdicts, or None
+            without responses. ours_of: that checkpoint and its score in the file, for a sentence, or "" where that is
+            `file`.
             gold_cut: of these, the samples that keep their label, since the file may have cut their gold.
             ours_unscored: those that our grader could not judge, which are left out.
         ours_differ: of the judged samples with a label: how many there are, how many only the authors call correct, and
             how many only we do.
         unlabelled: of the last checkpoints' samples without a verdict of the authors, how many there are, how many
-            samples in all, and the score with all of them incorrect and with all correct; None where every one has one.
-        seeds_sd: the standard deviation of the last checkpoints over seeds, as a share; None of one seed.
+            samples in all, and the score with all of them incorrect and with all correct, or None where every one has
+            one.
+        seeds_sd: the standard deviation of the last checkpoints over seeds, as a share. None of one seed.
         differing: settings that differ from a declaration's: name -> (the file's, declared).
-        reading: what the printed digits are instead of the last checkpoint's score; "" if they are that, or nothing.
+        reading: what the printed digits are instead of the last checkpoint's score, or "" if they are that, or nothing.
         tried: how many distinct numbers the search had. chance: of a number of no relation to the files to be among
-            those as simple as the one that was found; 1 where none was.
+            those as simple as the one that was found. 1 where none was.
         faults: known faults of the tools that wrote these files, which concern them.
-        gain: over the base model, where there is one; gain_of: " of X" where the printed number is not that of X.
+        gain: over the base model, where there is one. gain_of: " of X" where the printed number is not that of X.
     """
 
     printed: Printed
@@ -86,9 +88,13 @@ class Audit:
 
     @property
     def in_words(self) -> str:
-        """The verdict; instead of "another number", that it stands with a reservation where it is the file's own."""
-        own = self.file is not None and self.printed.rounds_from(self.file)
-        return "stands, with a reservation" if own and self.verdict == "stands with another number" else self.verdict
+        """The verdict. Instead of "another number", that it stands with a reservation where it is the file's own."""
+        is_own_score = self.file is not None and self.printed.rounds_from(self.file)
+        return (
+            "stands, with a reservation"
+            if is_own_score and self.verdict == "stands with another number"
+            else self.verdict
+        )
 
     @property
     def _headline(self) -> str:
@@ -115,23 +121,23 @@ class Audit:
             lines.append(f"  {self.of}: {_percent(self.file)}{interval}")
         if self.unlabelled is not None:
             missing, samples, low, high = self.unlabelled
-            of = f"{samples - missing} of {samples} samples are labelled"
+            samples_read = f"{samples - missing} of {samples} samples are labelled"
             bounds = [f"{100 * low:.1f} with the others as incorrect", f"{100 * high:.1f} as correct"]
-            lines.append(f"  that is over those with a label: {of}; {', '.join(bounds)}")
+            lines.append(f"  that is over those with a label: {samples_read}; {', '.join(bounds)}")
         if self.gain is not None:
             what = f" in pass@{self.printed.k}" if self.printed.k > 1 else ""
             lines.append(f"  gain{what}{self.gain_of} over the base model: {self.gain}")
         if self.ours is not None:
-            of = self.ours_of or "the same samples"
+            samples_read = self.ours_of or "the same samples"
             if self.ours_unscored:
-                of += f" ({self.ours_unscored} unscored left out)"
-            lines.append(f"  our verdicts on {of}, answers read wherever they stand: {100 * self.ours:.1f}")
+                samples_read += f" ({self.ours_unscored} unscored left out)"
+            lines.append(f"  our verdicts on {samples_read}, answers read wherever they stand: {100 * self.ours:.1f}")
             if self.gold_cut:
                 lines[-1] += f" ({self.gold_cut} keep their label: the gold may be cut in the file)"
-            judged, theirs, only_ours = self.ours_differ
-            if differ := theirs + only_ours:
+            judged, only_file, only_ours = self.ours_differ
+            if differ := only_file + only_ours:
                 share = f"{100 * differ / judged:.1f} % of these samples ({differ} of {judged})"
-                each = f"{theirs} are correct by the file alone, {only_ours} by us alone"
+                each = f"{only_file} are correct by the file alone, {only_ours} by us alone"
                 lines.append(f"  our verdicts differ on {share}: {each}")
         lines += [f"  {cause.name}: {cause.text}" for cause in self.causes]
         if self.printed.spread:
@@ -140,7 +146,9 @@ class Audit:
                 lines[-1] += f"; the standard deviation of the {self.seeds} seeds is {100 * self.seeds_sd:.1f}"
         lines += [f"  a known fault of the tool: {fault}" for fault in self.faults]
         if self.differing:
-            values = "; ".join(f"{key} {theirs} (declared: {ours})" for key, (theirs, ours) in self.differing.items())
+            values = "; ".join(
+                f"{key} {stated} (declared: {declared})" for key, (stated, declared) in self.differing.items()
+            )
             lines.append(f"  settings that differ: {values}")
         return "\n".join(lines)
 

@@ -24,10 +24,10 @@ from evals.audit.grammar import grammar_of
 from evals.audit.printed import Printed
 from evals.audit.tables import Scores, scores_of
 
-MOST_TABLES = 1000  # of scores, in the order of their cost
+MOST_TABLES = 1000  # tables of scores, in the order of their cost
 MOST_NUMBERS = 30_000  # in the order of their cost
 USUAL = 1.0  # bits: the file's own score, and its best checkpoint, seed or recipe, are asked about by name
-BY_CHANCE = 0.05  # of a foreign number to be found: above it, a match says nothing
+BY_CHANCE = 0.05  # the chance to find a foreign number. Above it, a match says nothing.
 AROUND = 0.03, 0.15  # foreign numbers are as likely anywhere so near to the printed one: as near as has
 CELLS = 150  # numbers with as many digits
 OTHER_ROUNDING = Choice("rounding", "other", bits=3, words="not rounded to nearest")
@@ -36,8 +36,8 @@ NEAREST = 3  # numbers that are named where none has the digits
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """What a search found.
+class Match:
+    """The result of a search.
 
     Attributes:
         printed: the number, as it is meant (in percent or as a share).
@@ -64,7 +64,7 @@ class Found:
 
     @property
     def bits(self) -> float:
-        """The cost of the simplest one; 0 without any."""
+        """The cost of the simplest one, 0 without any."""
         return self.matches[0].bits if self.matches else 0.0
 
     @property
@@ -82,25 +82,28 @@ class Tried:
     bits: Vector
 
 
-def search(printed: Printed, evidence: Evidence, base: Evidence | None = None) -> Found:
+def search(printed: Printed, evidence: Evidence, base: Evidence | None = None) -> Match:
     """Try all compositions of the files, as a percentage, and as a share where the number may be one."""
     return search_in(tried_of(evidence, printed, base), printed, evidence)
 
 
-def search_in(tried: Tried, printed: Printed, evidence: Evidence) -> Found:
+def search_in(tried: Tried, printed: Printed, evidence: Evidence) -> Match:
     """`search` in the numbers of files, which are the same for every printed number with one k."""
-    meant = [printed, *([replace(printed, share=True)] if not printed.share and printed.may_be_share else [])]
-    every = [_found(one, evidence, tried) for one in meant]
+    printed_readings = [
+        printed,
+        *([replace(printed, share=True)] if not printed.share and printed.may_be_share else []),
+    ]
+    every = [_search_one(printed_reading, evidence, tried) for printed_reading in printed_readings]
     # not matched, by chance, too long: in this order the next reading of the number is better
-    return min(every, key=lambda found: (not found.matches, not found.explained, found.bits))
+    return min(every, key=lambda result: (not result.matches, not result.explained, result.bits))
 
 
 def tried_of(evidence: Evidence, printed: Printed, base: Evidence | None) -> Tried:
     """Every composition within the budget, and its value."""
     grammar = grammar_of(evidence, printed, base)
-    found = sorted(_numbers(evidence, printed.k, base, grammar), key=lambda of: of[0])[:MOST_NUMBERS]
-    made = [Composition(choices) for _, choices, _ in found]
-    return Tried(made, np.array([value for *_, value in found]), np.array([bits for bits, *_ in found]))
+    candidates = sorted(_numbers(evidence, printed.k, base, grammar), key=lambda candidate: candidate[0])[:MOST_NUMBERS]
+    made = [Composition(choices) for _, choices, _ in candidates]
+    return Tried(made, np.array([value for *_, value in candidates]), np.array([bits for bits, *_ in candidates]))
 
 
 def _numbers(
@@ -108,7 +111,7 @@ def _numbers(
 ) -> Iterator[tuple[float, tuple[Choice, ...], float]]:
     """(bits, choices, value), as shares in [0, 1], but for rounding."""
     scores, before = scores_of(evidence, k), None if base is None else scores_of(base, k)
-    own = _of_base(before, Composition())
+    base_score = _of_base(before, Composition())
     dimensions = [dimension for dimension in ENDS if dimension != "rounding"]
     ends = [
         (
@@ -124,7 +127,7 @@ def _numbers(
         table = scores.table(start)
         if np.isnan(table).all():
             continue
-        of_base = own if not start.choices else _of_base(before, start)
+        of_base = base_score if not start.choices else _of_base(before, start)
         first = start.bits if start.choices else -STEP
         reduced: dict[tuple[Choice, Choice], float] = {}
         for more, choices, checkpoint, seeds, against in ends:
@@ -140,7 +143,7 @@ def _numbers(
 
 
 def _of_base(scores: Scores | None, start: Composition) -> float:
-    """The base model's number of the same table, at its last checkpoint; NaN without one."""
+    """The base model's number of the same table, at its last checkpoint, or NaN without one."""
     if scores is None:
         return np.nan
     try:
@@ -154,20 +157,20 @@ def one_number(table: Vector, checkpoint: Choice, seeds: Choice, evidence: Evide
     """The number that a table of scores gives.
 
     Args:
-        table: [G, S, C]; groups have the same weight. evidence: whose overwritten points and recipes may be chosen.
+        table: [G, S, C]. Groups have the same weight. evidence: whose overwritten points and recipes may be chosen.
     """
     if checkpoint.what == "overwritten" and evidence is not None and evidence.overwritten is not None:
-        return float(evidence.overwritten["value"].iloc[int(checkpoint.of)])
+        return float(evidence.overwritten["value"].iloc[int(checkpoint.argument)])
     together = table.mean(axis=0)
     if evidence is not None and evidence.recipes:
-        return float(together[0, int(checkpoint.of)] if checkpoint.what else np.nanmax(together[0]))
+        return float(together[0, int(checkpoint.argument)] if checkpoint.what else np.nanmax(together[0]))
     if checkpoint.what == "largest":
         return float(np.nanmax(together)) if not np.isnan(together).all() else np.nan
     if checkpoint.what == "together":
         means = together.mean(axis=0)
         return float(np.nanmax(means)) if not np.isnan(means).all() else np.nan
     if checkpoint.what == "own best":
-        of_seeds = np.array([np.mean([_at(row, checkpoint) for row in of]) for of in table.swapaxes(0, 1)])
+        of_seeds = np.array([np.mean([_at(row, checkpoint) for row in rows]) for rows in table.swapaxes(0, 1)])
     else:
         of_seeds = np.array([_at(row, checkpoint) for row in together])
     return _over_seeds(of_seeds, seeds)
@@ -176,16 +179,16 @@ def one_number(table: Vector, checkpoint: Choice, seeds: Choice, evidence: Evide
 def _at(curve: Vector, checkpoint: Choice) -> float:
     """One seed's number of its scores by checkpoint: [C], NaN where it has none."""
     if checkpoint.what == "at":
-        return float(curve[int(checkpoint.of)])
+        return float(curve[int(checkpoint.argument)])
     values = curve[~np.isnan(curve)]
     if not len(values):
         return np.nan
     if checkpoint.what in ("best", "own best"):
         return float(values.max())
     if checkpoint.what == "mean":
-        return float(values[-int(checkpoint.of) :].mean())
+        return float(values[-int(checkpoint.argument) :].mean())
     if checkpoint.what == "smoothed":
-        return smoothed(values, float(checkpoint.of), from_first=bool(checkpoint.value))
+        return smoothed(values, float(checkpoint.argument), from_first=bool(checkpoint.value))
     return float(values[-1])
 
 
@@ -200,13 +203,13 @@ def smoothed(values: Vector, weight: float, *, from_first: bool) -> float:
 
 def _over_seeds(of_seeds: Vector, seeds: Choice) -> float:
     if seeds.what == "one":
-        return float(of_seeds[int(seeds.of)])
+        return float(of_seeds[int(seeds.argument)])
     if seeds.what == "without":
-        return float(np.delete(of_seeds, int(seeds.of)).mean())
+        return float(np.delete(of_seeds, int(seeds.argument)).mean())
     if np.isnan(of_seeds).any():  # a checkpoint that not every seed has
         return np.nan
     if seeds.what == "trimmed":
-        most = int(seeds.of)
+        most = int(seeds.argument)
         return float(np.sort(of_seeds)[most : len(of_seeds) - most].mean())
     if seeds.what == "median":
         return float(np.median(of_seeds))
@@ -225,19 +228,19 @@ def _against(value: float, against: Choice, base: float) -> float:
     return 1 - value if against.what == "error" else value
 
 
-def _found(printed: Printed, evidence: Evidence, tried: Tried) -> Found:
+def _search_one(printed: Printed, evidence: Evidence, tried: Tried) -> Match:
     """The compositions with the digits, and the chance of others' digits to be found so simply."""
     hits = _hits(printed, evidence, tried)
     if not hits:
         return _nothing(printed, tried, evidence)
-    made = [(replace(of, choices=(*of.choices, *more)), tried.values[i]) for i, of, more in hits]
-    made.sort(key=lambda of: of[0].bits)
+    made = [(replace(entry, choices=(*entry.choices, *more)), tried.values[i]) for i, entry, more in hits]
+    made.sort(key=lambda entry: entry[0].bits)
     first = made[0][0]
     if first.choices and first.choices[-1] == IN_PERCENT:  # then all numbers of the curve are
         evidence = replace(evidence, resolution=evidence.resolution / 100)
         tried = Tried(tried.compositions, tried.values / 100, tried.bits + IN_PERCENT.bits)
     simple = np.unique(np.round(tried.values[tried.bits <= first.bits + 1e-9], 9))
-    return Found(
+    return Match(
         printed,
         tuple(composition for composition, _ in made),
         tuple(float(value) for _, value in made),
@@ -254,8 +257,8 @@ def _hits(printed: Printed, evidence: Evidence, tried: Tried) -> list[tuple[int,
     apart = np.abs(tried.values - printed.value)
     known = evidence.resolution
     near = apart <= (printed.unit + known) / 2 + (-1e-9 if known else 1e-9)
-    other = ~near & (apart < printed.unit - 1e-9)
-    ways: list[tuple[NDArray[np.bool_], tuple[Choice, ...]]] = [(near, ()), (other, (OTHER_ROUNDING,))]
+    other_rounding = ~near & (apart < printed.unit - 1e-9)
+    ways: list[tuple[NDArray[np.bool_], tuple[Choice, ...]]] = [(near, ()), (other_rounding, (OTHER_ROUNDING,))]
     if in_percent(evidence):
         small = np.abs(tried.values / 100 - printed.value) <= (printed.unit + known / 100) / 2 + 1e-12
         ways.append((small, (IN_PERCENT,)))
@@ -284,7 +287,7 @@ def chance(printed: Printed, evidence: Evidence, tried: Tried, bits: float) -> f
     centre = round(printed.value / step)
     reach = int(min(max(AROUND[0], CELLS * step / 2), AROUND[1]) / step + 1e-9)
     lowest, highest = max(0, centre - reach), min(round(1 / step), centre + reach)
-    there = np.zeros(highest - lowest + 1, dtype=bool)
+    hit = np.zeros(highest - lowest + 1, dtype=bool)
     ways: Mapping[float, float] = {0.0: (printed.unit + evidence.resolution) / 2, OTHER_ROUNDING.bits: printed.unit}
     for more, wide in ways.items():
         values = tried.values[tried.bits + more <= bits + 1e-9]
@@ -294,11 +297,11 @@ def chance(printed: Printed, evidence: Evidence, tried: Tried, bits: float) -> f
             far = np.abs(np.round(cell * step / printed.unit) * printed.unit - values)
             inside = (far < wide - 1e-9) if more or evidence.resolution else (far <= wide + 1e-9)
             inside &= (cell >= lowest) & (cell <= highest)
-            there[cell[inside] - lowest] = True
-    return float(there.mean())
+            hit[cell[inside] - lowest] = True
+    return float(hit.mean())
 
 
-def _nothing(printed: Printed, tried: Tried, evidence: Evidence) -> Found:
+def _nothing(printed: Printed, tried: Tried, evidence: Evidence) -> Match:
     """No composition has the digits: the nearest numbers."""
     order = np.argsort(np.abs(tried.values - printed.value), kind="stable")
     nearest: dict[float, str] = {}
@@ -308,7 +311,7 @@ def _nothing(printed: Printed, tried: Tried, evidence: Evidence) -> Found:
         value = round(float(tried.values[i]), 6)
         nearest.setdefault(value, tried.compositions[i].words or "its own score")
     every = len(np.unique(np.round(tried.values, 9)))
-    return Found(printed, (), (), every, every, 1.0, tuple(nearest.items()), _row(evidence, Composition()))
+    return Match(printed, (), (), every, every, 1.0, tuple(nearest.items()), _row(evidence, Composition()))
 
 
 def _row(evidence: Evidence, composition: Composition) -> int:
@@ -316,12 +319,12 @@ def _row(evidence: Evidence, composition: Composition) -> int:
     scores = evidence.scores
     checkpoint, seeds = composition.chose("checkpoint"), composition.chose("seeds")
     if evidence.recipes:
-        return int(checkpoint.of) if checkpoint.what else int(scores["value"].argmax())
+        return int(checkpoint.argument) if checkpoint.what else int(scores["value"].argmax())
     names = [*dict.fromkeys(scores["seed"])]
     last = evidence.last
     if checkpoint.what == "largest":
         return int(scores["value"].argmax())
-    seed = names[int(seeds.of)] if seeds.what == "one" else last["seed"].iloc[-1]
+    seed = names[int(seeds.argument)] if seeds.what == "one" else last["seed"].iloc[-1]
     if seeds.what == "best":
         seed = last["seed"].iloc[int(last["value"].argmax())]
     of_seed = scores[scores["seed"] == seed]
@@ -329,7 +332,7 @@ def _row(evidence: Evidence, composition: Composition) -> int:
     if checkpoint.what == "best":
         label = of_seed["value"].idxmax()
     elif checkpoint.what == "at":
-        step = sorted(scores["checkpoint"].unique())[int(checkpoint.of)]
+        step = sorted(scores["checkpoint"].unique())[int(checkpoint.argument)]
         at = of_seed.index[of_seed["checkpoint"] == step]
         label = at[0] if len(at) else label
     return int(np.flatnonzero(scores.index == label)[0])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from evals.audit.evidence import Evidence, Vector
 from evals.errors import UsageError
 
-SPLITS = 200  # of the problems into halves
+SPLITS = 200  # ways to halve the problems
 RECIPES = "recipes"
 ALIKE = 0.01  # p-value below which consecutive checkpoints are not one model
 
@@ -22,9 +22,9 @@ class Selection:
     Attributes:
         checkpoints: how many. plateau: how many of them, around each seed's largest, may be one model (`plateau_of`).
         mean: of the plateau's scores. last: of the last checkpoints (of recipes, of the best). maximum: of all.
-        expected: the mean of the largest score if all of a seed's plateau were one model; low, high: its central 95 %.
+        expected: the mean of the largest score if all of a seed's plateau were one model. Low, high: its central 95 %.
         chance: of a largest score of at least the printed one, if all of a seed's plateau were one model.
-        cross_fitted: the score of the checkpoint that is best on one half of the problems, on the other half; the mean
+        cross_fitted: the score of the checkpoint that is best on one half of the problems, on the other half. The mean
             over `SPLITS` random halves. None without verdicts.
     """
 
@@ -87,7 +87,7 @@ def selection(evidence: Evidence, printed: float, rng: np.random.Generator) -> S
         inside = every if evidence.recipes else plateau_of(values[of_seed], rates[of_seed], samples, verdicts=verdicts)
         plateaus.append(of_seed[inside])
     alike = np.concatenate(plateaus)
-    below = [largest_of_equal(rates[one].mean(axis=0), samples, len(one)).cumsum() for one in plateaus]
+    below = [largest_of_equal(rates[plateau].mean(axis=0), samples, len(plateau)).cumsum() for plateau in plateaus]
     chances = np.diff(np.prod(below, axis=0), prepend=0)
     largest = np.linspace(0, 1, len(chances))
     low, high = largest[np.searchsorted(chances.cumsum(), [0.025, 0.975])]
@@ -111,12 +111,12 @@ def plateau_of(values: Vector, rates: Vector, samples: int, *, verdicts: bool) -
     than two may.
 
     The window grows to the side that fits better, as long as a chi-square test of equal scores has p >= ALIKE. A
-    score's variance is that of its problems at their mean rates in the window; a rate of n samples has n/(n-1) times
+    score's variance is that of its problems at their mean rates in the window. A rate of n samples has n/(n-1) times
     the variance that it shows.
 
     Args:
         values: [K], the scores in the order of training. rates: [K, P], of each problem. samples: of each problem.
-        verdicts: the rates are of each problem's own samples; else they are the scores, as if of every problem.
+        verdicts: the rates are of each problem's own samples, else they are the scores, as if of every problem.
     """
     from scipy.stats import chi2
 
@@ -147,17 +147,17 @@ def largest_of_equal(rates: Vector, samples: int, checkpoints: int) -> Vector:
     """
     from scipy.stats import binom
 
-    one = np.ones(1)  # the distribution of one score
+    distribution = np.ones(1)  # the distribution of one score
     for rate, problems in zip(*np.unique(rates, return_counts=True), strict=True):
-        one = np.convolve(one, binom.pmf(np.arange(problems * samples + 1), problems * samples, rate))
-    return np.diff(one.cumsum() ** checkpoints, prepend=0)
+        distribution = np.convolve(distribution, binom.pmf(np.arange(problems * samples + 1), problems * samples, rate))
+    return np.diff(distribution.cumsum() ** checkpoints, prepend=0)
 
 
 def cross_fitted(table: Vector, rng: np.random.Generator) -> float:
     """The mean score on one half of the problems of the checkpoint that is best on the other half.
 
     Args:
-        table: [checkpoints, problems], P >= 2; the mean over samples of each.
+        table: [checkpoints, problems], P >= 2. The mean over samples of each.
     """
     problems = table.shape[1]
     scores = []

@@ -1,4 +1,4 @@
-"""What several files are: checkpoints, seeds, or samples of one checkpoint, as their names say."""
+"""The kind of several files: checkpoints, seeds, or samples of one checkpoint, as their names say."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def named_as(files: Sequence[Path]) -> tuple[str, str] | None:
     differing = list(dict.fromkeys(word for word, numbers in columns if len(numbers) > 1))
     words = [word for word in differing if _kind(word)]
     if words and len(differing) > 1:
-        others = " and ".join(f"by {word or 'a number'}" for word in differing)
+        differences = " and ".join(f"by {word or 'a number'}" for word in differing)
         raise UsageError(
-            f"the names of the files differ {others}. Give the files of one of them, or say what each file is: "
+            f"the names of the files differ {differences}. Give the files of one of them, or say what each file is: "
             "files=samples, files=seeds or files=checkpoints"
         )
     return (str(_kind(words[0])), words[0]) if words else None

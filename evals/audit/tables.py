@@ -21,7 +21,8 @@ class Scores(Protocol):
     """Files that have a table of scores for each composition."""
 
     def table(self, composition: Composition) -> Vector:
-        """[G, S, C]: of each group (one, where the average has none), seed and checkpoint; NaN where there is none."""
+        """[G, S, C]: of each group (one, where the average has none), seed and checkpoint, or NaN where there is
+        none."""
 
 
 def scores_of(evidence: Evidence, k: int) -> Scores:
@@ -30,21 +31,21 @@ def scores_of(evidence: Evidence, k: int) -> Scores:
 
 
 class OfCurves:
-    """Of scores without verdicts: a metric's, or those of a family of metrics as groups."""
+    """The table of scores without verdicts: a metric's, or those of a family of metrics as groups."""
 
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
         self.seeds = [*dict.fromkeys(evidence.scores["seed"])]
         self.checkpoints = sorted(evidence.scores["checkpoint"].unique())
 
-    def _of(self, scores: pd.DataFrame) -> Vector:
+    def _matrix(self, scores: pd.DataFrame) -> Vector:
         wide = scores.pivot_table(index="seed", columns="checkpoint", values="value")
         return np.asarray(wide.reindex(index=self.seeds, columns=self.checkpoints), dtype=float)
 
     @cached_property
     def _by_name(self) -> dict[str, Vector]:
-        own = {"": self._of(self.evidence.scores)}
-        return own | {name: self._of(scores) for name, scores in self.evidence.beside.items()}
+        scores_by_name = {"": self._matrix(self.evidence.scores)}
+        return scores_by_name | {name: self._matrix(scores) for name, scores in self.evidence.beside.items()}
 
     def table(self, composition: Composition) -> Vector:
         """As `Scores.table`."""
@@ -54,22 +55,22 @@ class OfCurves:
 
 
 class OfSamples:
-    """Of verdicts on samples."""
+    """The table of verdicts on samples."""
 
     def __init__(self, evidence: Evidence, k: int) -> None:
         assert evidence.samples is not None
-        rows, of = evidence.scores, evidence.samples
-        self.frame, self.k = of, k
+        rows, samples = evidence.scores, evidence.samples
+        self.frame, self.k = samples, k
         seeds, checkpoints = [*dict.fromkeys(rows["seed"])], sorted(rows["checkpoint"].unique())
         self.shape = len(seeds), len(checkpoints)
-        self.problem, problems = pd.factorize(of["problem_id"])
+        self.problem, problems = pd.factorize(samples["problem_id"])
         self.problems = len(problems)
-        cell = of["seed"].map(dict(zip(seeds, range(len(seeds)), strict=True))) * len(checkpoints)
-        cell += of["checkpoint"].map(dict(zip(checkpoints, range(len(checkpoints)), strict=True)))
+        cell = samples["seed"].map(dict(zip(seeds, range(len(seeds)), strict=True))) * len(checkpoints)
+        cell += samples["checkpoint"].map(dict(zip(checkpoints, range(len(checkpoints)), strict=True)))
         self.inside = cell.notna().to_numpy()  # a checkpoint without any label has no score
         self.key: Codes = cell.fillna(0).to_numpy(dtype=np.int64) * self.problems + self.problem
-        self.position = of.groupby(self.key).cumcount().to_numpy()
-        self.answers = pd.factorize(of["answer"])[0] if "answer" in of else np.full(len(of), -1)
+        self.position = samples.groupby(self.key).cumcount().to_numpy()
+        self.answers = pd.factorize(samples["answer"])[0] if "answer" in samples else np.full(len(samples), -1)
         self.masks: dict[Choice, Mask] = {}
 
     def _mask(self, choice: Choice) -> Mask:
@@ -79,16 +80,16 @@ class OfSamples:
 
     def _rows(self, choice: Choice) -> Mask:
         if choice.dimension == "part":
-            return np.asarray(self.frame[str(choice.of)].astype(str) == choice.value)
+            return np.asarray(self.frame[str(choice.argument)].astype(str) == choice.value)
         if choice.what == "finished":
             return np.asarray(self.frame["truncated"] != 1)
         if choice.what == "answered":
             return np.asarray(self.frame["answer"].notna())
-        return np.asarray(self.position < float(choice.of))
+        return np.asarray(self.position < float(choice.argument))
 
     def _label(self, verdict: Choice, unlabelled: Choice) -> Vector:
-        label = self.frame[str(verdict.of) or "label"].to_numpy(dtype=float)
-        return np.nan_to_num(label, nan=float(unlabelled.of)) if unlabelled.what else label
+        label = self.frame[str(verdict.argument) or "label"].to_numpy(dtype=float)
+        return np.nan_to_num(label, nan=float(unlabelled.argument)) if unlabelled.what else label
 
     def table(self, composition: Composition) -> Vector:
         """As `Scores.table`."""
@@ -113,8 +114,8 @@ class OfSamples:
         values = self._metric(metric, n, c, key, label, mask).reshape(-1, self.problems)
         if average.what == "total":
             sums = np.where((~np.isnan(values)).any(axis=1), np.nansum(values, axis=1), np.nan)
-            return (sums / float(average.of)).reshape(1, *self.shape)
-        groups = self._groups(str(average.of)) if average.what else [slice(None)]
+            return (sums / float(average.argument)).reshape(1, *self.shape)
+        groups = self._groups(str(average.argument)) if average.what else [slice(None)]
         of_groups = [_mean(values[:, group]).reshape(self.shape) for group in groups]
         return _averaged(np.stack(of_groups), average)
 
@@ -124,8 +125,8 @@ class OfSamples:
         return [np.asarray(group.index) for _, group in of_problem.groupby(of_problem.astype(str))]
 
     def _metric(self, metric: Choice, n: Codes, c: Vector, key: Codes, label: Vector, mask: Mask) -> Vector:
-        """Of each problem at each checkpoint: [cells]; NaN where it has too few samples."""
-        k = int(metric.of or self.k)
+        """The metric of each problem at each checkpoint: [cells], or NaN where it has too few samples."""
+        k = int(metric.argument or self.k)
         if metric.what == "avg" or (not metric.what and k == 1):
             return _ratio(c, n)
         if metric.what in ("", "pass"):
@@ -135,16 +136,16 @@ class OfSamples:
         if metric.what == "most":
             most: Vector = np.where(n > 0, c > n / 2, np.nan)
             return most
-        found = np.where(n > 0, 0.0, np.nan)
+        values = np.where(n > 0, 0.0, np.nan)
         if metric.what == "best":
             by = self.frame[metric.value].to_numpy(dtype=float)[mask]
             order = np.lexsort((-np.nan_to_num(by, nan=-np.inf), key))  # the first of equals
             at, first = np.unique(key[order], return_index=True)
-            found[at] = label[order][first]
-            return found
-        return self._majority(metric, n, key, label, mask, found)
+            values[at] = label[order][first]
+            return values
+        return self._majority(metric, n, key, label, mask, values)
 
-    def _majority(self, metric: Choice, n: Codes, key: Codes, label: Vector, mask: Mask, found: Vector) -> Vector:
+    def _majority(self, metric: Choice, n: Codes, key: Codes, label: Vector, mask: Mask, values: Vector) -> Vector:
         """maj@k by the texts of answers: whether the most frequent one is labelled correct; of equally frequent ones
         each counts its share, or the first alone. A problem without any answer is wrong."""
         from evals.stats.verdict_table import maj_of_votes
@@ -153,19 +154,19 @@ class OfSamples:
         for at, answer, right in zip(key.tolist(), self.answers[mask].tolist(), label.tolist(), strict=True):
             if answer >= 0:
                 votes.setdefault(at, {}).setdefault(answer, []).append(right)
-        k = int(metric.of)
+        k = int(metric.argument)
         for at, of_answer in votes.items():
-            sizes = {answer: len(of) for answer, of in of_answer.items()}
+            sizes = {answer: len(labels) for answer, labels in of_answer.items()}
             if metric.what == "majority of k":
-                correct = {answer for answer, of in of_answer.items() if sum(of) > len(of) / 2}
+                correct = {answer for answer, labels in of_answer.items() if sum(labels) > len(labels) / 2}
                 rivals = tuple(sorted(size for answer, size in sizes.items() if answer not in correct))
                 of_correct = sum(sizes[answer] for answer in correct)
-                found[at] = maj_of_votes(int(n[at]), of_correct, rivals, k) if n[at] >= k else np.nan
+                values[at] = maj_of_votes(int(n[at]), of_correct, rivals, k) if n[at] >= k else np.nan
                 continue
             most = max(sizes.values())
-            winners = [sum(of) / len(of) for of in of_answer.values() if len(of) == most]
-            found[at] = winners[0] if metric.what == "majority, the first" else sum(winners) / len(winners)
-        return found
+            winners = [sum(labels) / len(labels) for labels in of_answer.values() if len(labels) == most]
+            values[at] = winners[0] if metric.what == "majority, the first" else sum(winners) / len(winners)
+        return values
 
 
 def _ratio(above: Vector, below: NDArray[np.number]) -> Vector:
@@ -174,21 +175,21 @@ def _ratio(above: Vector, below: NDArray[np.number]) -> Vector:
 
 
 def _mean(values: Vector) -> Vector:
-    """Of each row's numbers; NaN where it has none."""
-    there = ~np.isnan(values)
-    return _ratio(np.where(there, values, 0).sum(axis=1), there.sum(axis=1))
+    """The mean of each row's numbers, or NaN where it has none."""
+    known = ~np.isnan(values)
+    return _ratio(np.where(known, values, 0).sum(axis=1), known.sum(axis=1))
 
 
-def _none_in(of: Vector, n: Codes, k: int) -> Vector:
-    """C(of, k) / C(n, k): the share of k-subsets that hold only those; NaN where n < k."""
+def _none_in(count: Vector, n: Codes, k: int) -> Vector:
+    """C(of, k) / C(n, k): the share of k-subsets that hold only those, or NaN where n < k."""
     share: Vector = np.ones(len(n))
     for i in range(k):
-        share *= np.divide(np.maximum(of - i, 0), n - i, out=np.full(len(n), np.nan), where=n > i)
+        share *= np.divide(np.maximum(count - i, 0), n - i, out=np.full(len(n), np.nan), where=n > i)
     return share
 
 
 def _averaged(groups: Vector, average: Choice) -> Vector:
-    """The groups themselves, where each has the same weight; their geometric mean, as one."""
+    """The groups themselves, where each has the same weight. Their geometric mean, as one."""
     if average.what == "geometric":
         groups = np.prod(groups, axis=0, keepdims=True) ** (1 / len(groups))
     return groups

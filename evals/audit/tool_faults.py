@@ -19,7 +19,8 @@ class Fault:
     """One fault of one tool.
 
     Attributes:
-        tool: as logs name it. metrics: a pattern of the names of the wrong ones; "" where the training itself is wrong.
+        tool: as logs name it. metrics: a pattern of the names of the wrong ones, or "" where the training itself is
+            wrong.
         versions: the first and the last that have it. since, until: the days on which its main branch had it.
         needs: a pattern that a log must hold. unless: a pattern of a setting without which the fault does not show.
         text: what is wrong, and when. source: where that is documented.
@@ -81,10 +82,10 @@ _VERL_LINE = re.compile(r"\bstep:\d+ - ")
 
 
 def known_faults(text: str, curve: pd.DataFrame | None = None) -> tuple[str, ...]:
-    """What is known of the tool, version or date that a log shows, with its source.
+    """The known faults of the tool, version or date that a log shows, with their source.
 
     Args:
-        text: of the log. curve: its metrics by name, where it has some; with `_timestamp`, as trackers export it.
+        text: of the log. curve: its metrics by name, where it has some. With `_timestamp`, as trackers export it.
     """
     names = [] if curve is None else [str(name) for name in curve]
     days = _days(text, curve)
@@ -103,10 +104,10 @@ def _shows(fault: Fault, text: str, names: Iterable[str]) -> bool:
 
 def _when(fault: Fault, text: str, days: list[date]) -> bool:
     """Whether a log shows a version of the fault or, without any version, a day of it."""
-    found = re.search(rf"(?i)\b{fault.tool}\b(?: version)?[\s=:@v'\"]{{1,6}}(\d+(?:\.\d+)+)", text)
-    if found and fault.versions:
+    match = re.search(rf"(?i)\b{fault.tool}\b(?: version)?[\s=:@v'\"]{{1,6}}(\d+(?:\.\d+)+)", text)
+    if match and fault.versions:
         first, last = map(_numbers, fault.versions)
-        return first <= _numbers(found[1]) <= last
+        return first <= _numbers(match[1]) <= last
     if not days or (fault.since is None and fault.until is None):
         return False
     return min(days) <= (fault.until or max(days)) and max(days) >= (fault.since or min(days))
@@ -118,10 +119,10 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def _days(text: str, curve: pd.DataFrame | None) -> list[date]:
     """The first and the last day that a log names."""
-    found = [date(int(year), int(month), int(day)) for year, month, day in _DAY.findall(text) if _is_day(month, day)]
+    days = [date(int(year), int(month), int(day)) for year, month, day in _DAY.findall(text) if _is_day(month, day)]
     if curve is not None and "_timestamp" in curve and curve["_timestamp"].notna().any():
-        found += [datetime.fromtimestamp(at, UTC).date() for at in curve["_timestamp"].dropna().iloc[[0, -1]]]
-    return [min(found), max(found)] if found else []
+        days += [datetime.fromtimestamp(at, UTC).date() for at in curve["_timestamp"].dropna().iloc[[0, -1]]]
+    return [min(days), max(days)] if days else []
 
 
 def _is_day(month: str, day: str) -> bool:

@@ -75,7 +75,7 @@ class Lines:
         self.descriptor, self.buffer = descriptor, b""
 
     def next(self) -> dict[str, Any] | None:
-        """The next message; None when the other side has exited or wrote no valid message."""
+        """The next message, or None when the other side has exited or wrote no valid message."""
         while b"\n" not in self.buffer:
             data = os.read(self.descriptor, 2**16)
             self.buffer += data
@@ -111,7 +111,7 @@ def candidate(job: dict[str, Any], calls: int, out: int) -> None:
 
 
 def tester(job: dict[str, Any], calls: int, replies: int) -> dict[str, Any]:
-    """The tests: they call the model's function in the other sandbox; returns the verdict."""
+    """The tests: they call the model's function in the other sandbox. Returns the verdict."""
     lines = Lines(replies)
     first = lines.next()
     if first is None or "ready" not in first:
@@ -134,7 +134,7 @@ def tester(job: dict[str, Any], calls: int, replies: int) -> dict[str, Any]:
         exec(compile(job["prompt"], "prompt", "exec"), space)
         space[job["entry_point"]] = function
         exec(compile(job["tests"], "tests", "exec"), space)
-        check = space.get("check")  # as HumanEval's tests define it; MBPP's are the statements themselves
+        check = space.get("check")  # as HumanEval's tests define it. MBPP's are the statements themselves
         if check is not None and check is not function:
             check(function)
     except BaseException as error:  # a failed assertion, or an error from an incorrect value

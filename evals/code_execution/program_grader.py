@@ -2,7 +2,7 @@
 
 A gold answer is JSON: `prompt` (the code shown to the model, with helpers that the tests may use), `tests` (code that
 defines `check`) and `entry_point` (the function's name). The extraction policy says what the program is
-(`evals.code_execution.programs`). A response without one has no answer; one that was cut off inside its program is
+(`evals.code_execution.programs`). A response without one has no answer. One that was cut off inside its program is
 truncated, unless the program passes.
 """
 
@@ -44,7 +44,7 @@ def is_gold(answer: str) -> bool:
 class ProgramGrader:
     """Grades responses that hold programs, `workers` at a time.
 
-    A context manager; safe to use from several threads. Grades come in the order of the rows. A program that was just
+    A context manager. Safe to use from several threads. Grades come in the order of the rows. A program that was just
     run against the same tests is not run again: other policies often find the same one.
     """
 
@@ -65,7 +65,7 @@ class ProgramGrader:
         self.close()
 
     def close(self) -> None:
-        """Wait for running programs; cancel those that have not started."""
+        """Wait for running programs. Cancel those that have not started."""
         self._threads.shutdown(cancel_futures=True)
 
     def grade_responses(
@@ -83,14 +83,14 @@ class ProgramGrader:
             raise ValueError(f"policy={policy!r}. Expected one of {', '.join(POLICIES)}")
         sandbox.require()
         grades: list[Grade] = []
-        for grade in self._threads.map(lambda row: self._grade(_one(row[0]), row[1], row[2], policy), rows):
+        for grade in self._threads.map(lambda row: self._grade(_single_gold(row[0]), row[1], row[2], policy), rows):
             grades.append(grade)
             if progress:
                 progress(len(grades), len(rows))
         return grades
 
     def answer_classes(self, answers: Sequence[str | None], grades: Sequence[Grade]) -> list[int | None]:
-        """Programs that pass form one class; others are equal if their texts are equal. Unscored ones have no class."""
+        """Programs that pass form one class. Others are equal if their texts are equal. Unscored ones have no class."""
         keys = [
             None
             if grade.verdict not in (Verdict.CORRECT, Verdict.WRONG)
@@ -119,7 +119,7 @@ class ProgramGrader:
         return Grade(Verdict.CORRECT if outcome.passed else Verdict.WRONG, code.text)
 
 
-def _one(gold: Gold) -> str:
+def _single_gold(gold: Gold) -> str:
     if isinstance(gold, str):
         return gold
     raise UsageError(f"answer: expected one test of a program, got {len(gold)}")
@@ -136,11 +136,11 @@ class RewardGrader(ProgramGrader):
     def grade_responses(
         self, rows: Sequence[Response], policy: str = "", progress: Progress | None = None
     ) -> list[Grade]:
-        """Grades of (gold, response, finish reason or None), in order; a response without a box that does not get 1
+        """Grades of (gold, response, finish reason or None), in order. A response without a box that does not get 1
         has no answer."""
         reward, grades = reward_of(policy), []
         for gold_answer, response, finish in rows:
-            value, answer = reward(response, _one(gold_answer)), extract(response).answer
+            value, answer = reward(response, _single_gold(gold_answer)), extract(response).answer
             if value is None:
                 grades.append(Grade(Verdict.UNSCORED, answer, f"{policy} gave no score"))
             elif value == 1 or answer is not None:

@@ -1,7 +1,7 @@
 """The program inside a response: extraction policies for code, as `evals.grading.extraction` has them for mathematics.
 
 A line with a fence inside a triple-quoted string ends no block. `MODULE:FUNCTION` as the policy is a reward that is a
-program itself. Standard library only; nothing is executed here.
+program itself. Standard library only. Nothing is executed here.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ POLICIES: dict[str, Callable[[str, re.Pattern[str]], Code | None]] = {
 
 
 def _blocks(text: str, defines: re.Pattern[str] | None) -> Iterator[Code]:
-    """The blocks in fences, without the indentation of their fence; the last may never be closed. With `defines`, what
+    """The blocks in fences, without the indentation of their fence. The last may never be closed. With `defines`, what
     stands before a first fence that opens nothing is one too: the prompt has opened it."""
     lines = text.splitlines(keepends=True)
     inside: list[str] = []  # lines of the open block
@@ -239,7 +239,7 @@ def _unfenced(text: str, defines: re.Pattern[str]) -> Code | None:
 
 
 def _body(block: Code) -> Code | None:
-    """The block as a body that continues the prompt: its first line is indented; it ends at a line that is not."""
+    """The block as a body that continues the prompt: its first line is indented. It ends at a line that is not."""
     lines = block.text.splitlines(keepends=True)
     first = next((line for line in lines if line.strip()), "")
     if not first[:1].isspace():

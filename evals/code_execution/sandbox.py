@@ -2,7 +2,7 @@
 
 A sandbox has its own user, mount, network, process and IPC namespaces: no network, no other process, of the file
 system only what Python needs (read-only) and one small temporary folder. It has no capabilities and cannot start a
-process; the calls in DENIED fail. The limits are set by `inside.py`. Without bubblewrap nothing is run.
+process. The calls in DENIED fail. The limits are set by `inside.py`. Without bubblewrap nothing is run.
 
 A function and its tests run in two sandboxes, connected by two pipes for plain data. A program that exits early,
 patches `assert`, returns an object equal to everything or prints its own verdict therefore changes only its own
@@ -55,7 +55,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Execution:
-    """The tests' verdict; `passed` is None when it is unknown, and `reason` says what went wrong."""
+    """The tests' verdict. `passed` is None when it is unknown, and `reason` says what went wrong."""
 
     passed: bool | None
     reason: str | None = None
@@ -64,7 +64,7 @@ class Execution:
 def run(program: str, prompt: str, tests: str, entry_point: str, limits: Limits | None = None) -> Execution:
     """Run `check(entry_point)` of `tests` against the function of that name in `program`.
 
-    A program fails that uses up its processor time, or waits for `idle_s`; also if the tests do so on its values.
+    A program fails that uses up its processor time, or waits for `idle_s`. Also if the tests do so on its values.
 
     Args:
         prompt: code that is run before the tests, for the helpers that they use.
@@ -96,7 +96,7 @@ def run(program: str, prompt: str, tests: str, entry_point: str, limits: Limits 
 
 @functools.cache
 def unavailable_reason() -> str | None:
-    """Why programs cannot run here, or None; tries one correct and one incorrect program, once."""
+    """Why programs cannot run here, or None. Tries one correct and one incorrect program, once."""
     if sys.platform != "linux" or platform.machine() not in MACHINES:
         return f"it needs Linux on {' or '.join(MACHINES)}, this is {sys.platform} on {platform.machine()}"
     if shutil.which("bwrap") is None:
@@ -113,7 +113,7 @@ def require() -> None:
     """Check that programs can be run here.
 
     Raises:
-        UsageError: the sandbox cannot be created; the message says why.
+        UsageError: the sandbox cannot be created. The message says why.
     """
     if reason := unavailable_reason():
         raise UsageError(
@@ -132,14 +132,14 @@ class Started:
         self.process, self.errors = process, errors
 
     def failure(self) -> str:
-        """Why bubblewrap could not create it; "" if it did."""
+        """Why bubblewrap could not create it, or "" if it did."""
         self.errors.seek(0)
         return self.errors.read(2000).decode("utf-8", "replace").strip()
 
 
 @contextmanager
 def started(role: str, job: Mapping[str, Any], ends: Mapping[str, FileIO], limits: Limits) -> Iterator[Started]:
-    """`inside.py` in a sandbox, with a role, a job and the ends of pipes, which are closed here; killed at the end."""
+    """`inside.py` in a sandbox, with a role, a job and the ends of pipes, which are closed here. Killed at the end."""
     descriptors = {name: end.fileno() for name, end in ends.items()}
     config = {"role": role, "job": job, **descriptors, **asdict(limits)}
     with tempfile.TemporaryFile() as stdin, tempfile.TemporaryFile() as rules, tempfile.TemporaryFile() as errors:
@@ -170,10 +170,10 @@ def started(role: str, job: Mapping[str, Any], ends: Mapping[str, FileIO], limit
 def _bubblewrap(disk_mb: int) -> list[str]:
     """The command up to its program."""
     namespaces = ["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts"]
-    who = ["--uid", "65534", "--gid", "65534", "--cap-drop", "ALL", "--die-with-parent", "--clearenv"]
+    user = ["--uid", "65534", "--gid", "65534", "--cap-drop", "ALL", "--die-with-parent", "--clearenv"]
     variables = {"HOME": "/sandbox", "TMPDIR": "/sandbox", "PATH": "/usr/bin:/bin"}
     variables |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    # the one folder to write to has two names; a Python that lives under /tmp is mounted inside it
+    # the one folder to write to has two names. A Python that lives under /tmp is mounted inside it
     place, name = ("/tmp", "/sandbox") if any(path.startswith("/tmp/") for path in _visible()) else ("/sandbox", "/tmp")
     folder = ["--size", str(disk_mb * 2**20), "--perms", "0777", "--tmpfs", place, "--symlink", place[1:], name]
     files = ["--ro-bind", str(INSIDE), "/inside.py", "--dev-bind", "/dev/null", "/dev/null"]
@@ -181,7 +181,7 @@ def _bubblewrap(disk_mb: int) -> list[str]:
         link = os.path.islink(path)
         files += ["--symlink", os.readlink(path), path] if link else ["--ro-bind", path, path]
     set_variables = [word for key, value in variables.items() for word in ("--setenv", key, value)]
-    return ["bwrap", *namespaces, *who, *set_variables, *folder, *files, "--chdir", "/sandbox", "--remount-ro", "/"]
+    return ["bwrap", *namespaces, *user, *set_variables, *folder, *files, "--chdir", "/sandbox", "--remount-ro", "/"]
 
 
 @functools.cache
@@ -234,7 +234,7 @@ def asleep(pid: int, proc: Path = Path("/proc")) -> bool:
 # -- system calls ----------------------------------------------------------------------------------------------------
 
 MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}  # the kernel's numbers of architectures
-DENIED = {  # call: its number on each of MACHINES; None where there is none
+DENIED = {  # call: its number on each of MACHINES. None where there is none
     "fork": (57, None),
     "vfork": (58, None),
     "unshare": (272, 97),  # new namespaces, and with them capabilities

@@ -7,16 +7,16 @@ must match the pin in both cases, so that "MATH500" always means the same 500 pr
 Keys under `metadata` that this module reads:
 
     rows         the number of problems
-    sha256       `content_hash` of them, or null if we had no copy to hash; then `file_sha256` is checked instead
+    sha256       `content_hash` of them, or null if we had no copy to hash. Then `file_sha256` is checked instead
     file_sha256  SHA-256 of the publisher's own file, as public sources state it. A copy of the same rows in another
                  form counts as changed, and is refused unless changed data is allowed. Rows from the hub are those of
                  `dataset_kwargs.revision`, a git commit, which pins them as well
-    columns      the hub's names for our columns (id, problem, answer, choices); our own names always work too.
+    columns      the hub's names for our columns (id, problem, answer, choices). Our own names always work too.
                  `program`, for code: the names for its prompt, tests and entry_point, which make up the answer
     prompt       the benchmark's own prompt, a name in `evals.data.prompts` (default: one that asks for a box)
     reader       for rows of another form: a function of `evals.data.program_rows`
-    answer_after  the answer is what stands after the last of these marks in the column of the answer;
-                 a cell without the mark is the answer itself
+    answer_after  the answer is what stands after the last of these marks in the column of the answer.
+                 A cell without the mark is the answer itself
     files        further file names (without suffix) to look for in `data_dir`, after `<name>`
     published    the month when the last problem became public ("2025-02"), or never
 """
@@ -57,7 +57,7 @@ USUAL = {
 
 @dataclass(frozen=True)
 class Problem:
-    """One question. `choices` are the offered answers in the order shown; `answer` is then the correct letter."""
+    """One question. `choices` are the offered answers in the order shown. `answer` is then the correct letter."""
 
     id: str
     problem: str
@@ -69,8 +69,8 @@ class Problem:
 class Benchmark:
     """The problems in the dataset's order.
 
-    `sha256` is the hash of the rows read; `changed`: they differ from the pinned ones, and the caller allowed it.
-    `choice_seed` ordered the choices; None without choices.
+    `sha256` is the hash of the rows read. `changed`: they differ from the pinned ones, and the caller allowed it.
+    `choice_seed` ordered the choices, or None without choices.
     """
 
     name: str
@@ -107,15 +107,15 @@ class OwnBenchmark(str):
 
     def __new__(cls, file: ProblemFile) -> OwnBenchmark:
         """Raises UsageError if the file's name makes no name, or makes that of a benchmark of ours."""
-        own = super().__new__(cls, re.sub(r"\W", "_", Path(file.path).name.partition(".")[0].lower(), flags=re.ASCII))
-        if not re.search("[a-z0-9]", own):
+        name = super().__new__(cls, re.sub(r"\W", "_", Path(file.path).name.partition(".")[0].lower(), flags=re.ASCII))
+        if not re.search("[a-z0-9]", name):
             raise UsageError(f"benchmark {file.path}: expected a file with a letter or a digit before its first point")
-        if own in names():
-            raise UsageError(f"benchmark {file.path}: expected a file of another name, {str(own)!r} is taken")
-        own.file = file
-        return own
+        if name in names():
+            raise UsageError(f"benchmark {file.path}: expected a file of another name, {str(name)!r} is taken")
+        name.file = file
+        return name
 
-    def __getnewargs__(self) -> tuple[ProblemFile]:  # type: ignore[override]  # of text it is its text
+    def __getnewargs__(self) -> tuple[ProblemFile]:  # type: ignore[override]  # a str would give its text
         return (self.file,)
 
     @classmethod
@@ -126,7 +126,7 @@ class OwnBenchmark(str):
             UsageError: also for a column of ours that there is not.
         """
         given = ProblemFile.parse(str(text), COLUMNS)
-        columns = {"id" if ours == "problem_id" else ours: theirs for ours, theirs in given.columns.items()}
+        columns = {"id" if column == "problem_id" else column: source for column, source in given.columns.items()}
         return cls(ProblemFile(str(Path(given.path).resolve()), columns))
 
 
@@ -153,7 +153,7 @@ def task(name: str) -> dict[str, Any]:
 
 
 def count(name: str) -> int:
-    """How many problems a benchmark has; those of a user's own file are counted.
+    """How many problems a benchmark has. Those of a user's own file are counted.
 
     Raises:
         UsageError: no such benchmark, or a file that cannot be used.
@@ -185,26 +185,26 @@ def load(
 
     Args:
         data_dir: a folder with files of the hub's columns or of ours (id, problem, answer).
-        allow_changed_data: accept other rows than the pinned ones (a subset, another version); sets `changed`.
-        choice_seed: orders the choices of a multiple-choice benchmark, separately for each problem; None keeps the
+        allow_changed_data: accept other rows than the pinned ones (a subset, another version). Sets `changed`.
+        choice_seed: orders the choices of a multiple-choice benchmark, separately for each problem. None keeps the
             file's order, the correct answer first.
     Raises:
         UsageError: unknown name, no file, missing column, empty value, repeated id, wrong row count or wrong content.
     """
     config = task(name)
     metadata = config["metadata"]
-    if own := name.file if isinstance(name, OwnBenchmark) else None:
-        file: Path | None = Path(own.path)
+    if user_file := name.file if isinstance(name, OwnBenchmark) else None:
+        file: Path | None = Path(user_file.path)
     else:
         file = None if data_dir is None else _find(name, metadata, Path(data_dir))
     rows, source = _read_hub(config) if file is None else (list(read_rows(file)), str(file))
     if reader := metadata.get("reader"):
         rows = [_read_as(reader, row, f"{name}, row {number} of {source}") for number, row in enumerate(rows, 1)]
-    if own:
-        refuse_mixed(Path(source), rows, own.columns)
-        rows = [_as_named(row, own.columns, f"{name}, row {n} of {source}") for n, row in enumerate(rows, 1)]
+    if user_file:
+        refuse_mixed(Path(source), rows, user_file.columns)
+        rows = [_as_named(row, user_file.columns, f"{name}, row {n} of {source}") for n, row in enumerate(rows, 1)]
     problems = _problems(name, rows, metadata.get("columns") or {}, source, metadata.get("answer_after"))
-    if own:
+    if user_file:
         _refuse_hidden_choices(rows, problems, f"{name}, row 1 of {source}")
         _refuse_choices_beside(rows, problems, f"{name}, row 1 of {source}")
     sha256 = content_hash(problems)
@@ -243,7 +243,7 @@ def plain_answer(text: str) -> str:
 
 
 def _mismatch(metadata: Mapping[str, Any], rows: int, sha256: str, file: Path | None) -> str | None:
-    """The differences from the pin, in words; None without any."""
+    """The differences from the pin, in words, or None without any."""
     pinned = metadata.get("sha256")
     if rows != metadata.get("rows", rows):
         return f"it has {rows} rows, expected {metadata['rows']} (content {sha256}, pinned {pinned})"
@@ -273,7 +273,7 @@ def _shuffle(problem: Problem, seed: int | None) -> Problem:
 def _problems(
     name: str, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, Any], source: str, mark: str | None = None
 ) -> list[Problem]:
-    """Rows to problems; the choices, if any, still without the correct answer and in the file's order. `mark`: see
+    """Rows to problems. The choices, if any, still without the correct answer and in the file's order. `mark`: see
     `answer_after`."""
     width = len(str(max(len(rows) - 1, 0)))
     problems = []
@@ -366,7 +366,7 @@ def _read_as(reader: str, row: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def _program(row: Mapping[str, Any], columns: Mapping[str, Any], where: str) -> str | None:
-    """The test of a program (`evals.code_execution.program_grader`), as one answer; None for benchmarks of another
+    """The test of a program (`evals.code_execution.program_grader`), as one answer, or None for benchmarks of another
     kind, or if the row already has our column `answer`. The text is kept as written: white space counts in code."""
     if "program" not in columns or "answer" in row:
         return None
@@ -382,7 +382,7 @@ def _cell(
     default: str = "",
     as_written: bool = False,
 ) -> str:
-    """Our `field` of a row, under our name or the hub's; `as_written` keeps its white space, which counts in code."""
+    """Our `field` of a row, under our name or the hub's. `as_written` keeps its white space, which counts in code."""
     for column in (field, str(columns.get(field, field))):
         if column in row:
             text = _text(row, column, where)
@@ -394,12 +394,14 @@ def _check_columns(name: str, row: Mapping[str, Any], columns: Mapping[str, Any]
     """Raise UsageError with all missing columns, and for a user's own file with the option that names theirs."""
     needed: tuple[str, ...] = ("problem",) if "program" in columns else ("problem", "answer")
     needed += ("id",) if isinstance(name, OwnBenchmark) and "id" in columns else ()
-    missing = [(ours, columns.get(ours, ours)) for ours in needed if not {ours, columns.get(ours)} & row.keys()]
+    missing = [
+        (column, columns.get(column, column)) for column in needed if not {column, columns.get(column)} & row.keys()
+    ]
     if missing:
         accepted = " and no column ".join(" or ".join(map(repr, dict.fromkeys(pair))) for pair in missing)
-        usual = {ours: (columns.get(ours), *USUAL.get(ours, ())) for ours in needed if ours not in row}
-        theirs = {ours: next((c for c in row if c in names), "THEIRS") for ours, names in usual.items()}
-        give = f". Give {shlex.quote('columns=' + ','.join(map(':'.join, theirs.items())))}"
+        usual = {column: (columns.get(column), *USUAL.get(column, ())) for column in needed if column not in row}
+        sources = {column: next((c for c in row if c in names), "THEIRS") for column, names in usual.items()}
+        give = f". Give {shlex.quote('columns=' + ','.join(map(':'.join, sources.items())))}"
         hint = give if isinstance(name, OwnBenchmark) else ""
         raise UsageError(f"{where}: no column {accepted}. It has {', '.join(map(repr, row))}{hint}")
 
@@ -437,7 +439,7 @@ def _read_hub(config: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
     revision = (config.get("dataset_kwargs") or {}).get("revision")
     try:
         if not Path(path).exists():
-            check_hub("dataset", path)  # takes at most two seconds; `datasets` tries for half a minute
+            check_hub("dataset", path)  # takes at most two seconds. `datasets` tries for half a minute
         from datasets import load_dataset
 
         table = load_dataset(path, config.get("dataset_name"), split=split, revision=revision)

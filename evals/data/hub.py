@@ -8,7 +8,7 @@ from typing import Literal
 
 from evals.errors import UsageError
 
-SECONDS = 1.5  # to wait for the hub; downloading it later would retry for half a minute
+SECONDS = 1.5  # to wait for the hub. Downloading it later would retry for half a minute
 
 Kind = Literal["model", "dataset"]
 
@@ -30,7 +30,7 @@ def check_hub(kind: Kind, name: str) -> None:
         raise UsageError(f"{kind} {name!r}: access on the hub is restricted. Log in to the hub first") from error
     except RepositoryNotFoundError as error:
         raise UsageError(f"{kind} {name!r}: the hub has none of that name (or it is private). Give {local}") from error
-    except Exception as error:  # errors differ by version; after any of them nothing can be downloaded
+    except Exception as error:  # errors differ by version. After any of them nothing can be downloaded
         raise UsageError(
             f"{kind} {name!r}: not in the local cache, and the hub does not answer ({type(error).__name__}). "
             f"Give {local}"

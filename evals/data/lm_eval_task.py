@@ -5,13 +5,13 @@
 
 Without `data_dir` the rows come from the hub, as in `evals.data.benchmarks.load`. lm-eval 0.4.13 takes the number of
 samples only from the task: `repeats` of `metadata`, or else of a YAML that includes one of ours. It reports avg@n, and
-pass@k and maj@k for each of `ks`; the values equal those of `evals.stats.score` on the same responses. Remaining
+pass@k and maj@k for each of `ks`. The values equal those of `evals.stats.score` on the same responses. Remaining
 differences:
 
 - lm-eval does not say why a response ended. A truncated response without an answer is `no_answer` here unless it ends
-  inside a box, and `truncated` in our evaluator; a response that stopped inside a box is `truncated` here. No metric
+  inside a box, and `truncated` in our evaluator. A response that stopped inside a box is `truncated` here. No metric
   differs.
-- In both, a problem with fewer than k scored samples has no pass@k and maj@k; lm-eval warns, and omits a metric that no
+- In both, a problem with fewer than k scored samples has no pass@k and maj@k. lm-eval warns, and omits a metric that no
   problem has.
 - No standard errors: lm-eval has formulas only for its own means. `evals.stats.score` gives intervals.
 """
@@ -41,7 +41,7 @@ class SampledTask(ConfigurableTask):  # type: ignore[misc]
     `metadata` may hold `repeats` (else that of the YAML, else 1) and `ks` (else the powers of two up to n, and n).
 
     Raises:
-        ValueError: `repeats` or `ks` does not fit; or the decoding is greedy and n > 1 (when the requests are made,
+        ValueError: `repeats` or `ks` does not fit, or the decoding is greedy and n > 1 (when the requests are made,
             since --gen_kwargs come late).
     """
 
@@ -109,7 +109,7 @@ def dataset(
 def process_results(
     doc: Mapping[str, str], results: Sequence[Sequence[str]], ks: Sequence[int] = (1,)
 ) -> dict[str, float]:
-    """One problem's metrics by name, from its responses; those without a value are absent. `unscored` is the
+    """One problem's metrics by name, from its responses. Those without a value are absent. `unscored` is the
     share of responses without a verdict."""
     import pandas as pd
 

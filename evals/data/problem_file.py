@@ -27,7 +27,7 @@ class ProblemFile:
         """Read its text.
 
         Args:
-            known: our columns; None: any.
+            known: our columns. None: any.
         Raises:
             UsageError: a pair is not of the form OURS=THEIRS, or we have no such column.
         """

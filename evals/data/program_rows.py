@@ -1,8 +1,8 @@
 """Rows of evalplus's releases (`HumanEvalPlus-OriginFmt`, `MbppPlus-OriginFmt`) in the columns of a benchmark.
 
-evalplus (arXiv 2305.01210; commit 26d6d00) asks for an MBPP task with its text and first example, as a docstring. Its
+evalplus (arXiv 2305.01210, commit 26d6d00) asks for an MBPP task with its text and first example, as a docstring. Its
 HumanEval+ has one test that no program can pass: for HumanEval/32 it calls `_poly(*candidate(*inp), inp)`, where its
-own evaluator calls `_poly(*inp, candidate(*inp))`; so does this. MBPP's tests of task 596 need `sys`, which they do not
+own evaluator calls `_poly(*inp, candidate(*inp))`, so does this. MBPP's tests of task 596 need `sys`, which they do not
 import.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 from evals.errors import UsageError
 
 Row = Mapping[str, Any]
-_CALLED = re.compile(r"(\w+)\(\*inp\)")  # the function that MBPP+'s tests call; a reference may follow it
+_CALLED = re.compile(r"(\w+)\(\*inp\)")  # the function that MBPP+'s tests call. A reference may follow it
 _LOOP = re.compile(r"^for i, .*enumerate\(.*inputs.*$", re.MULTILINE)  # the line that begins MBPP+'s checks
 _SWAPPED = ("_poly(*candidate(*inp), inp)", "_poly(*inp, candidate(*inp))")
 

@@ -23,15 +23,15 @@ WRITTEN = "boxed_suffix"  # for benchmarks that name no prompt
 
 @dataclass(frozen=True)
 class Prompt:
-    """A template; `{problem}` in `user` is replaced by the problem (and its choices).
+    """A template. `{problem}` in `user` is replaced by the problem (and its choices).
 
     `chat` prompts go through the model's own chat template, with `system` as the system message where there is one
     (None leaves it to the chat template's default). Others are given to the model verbatim. `prefix` is how every
     response begins: it is given with the prompt, and is no part of the response. `policy` names the extraction rule
     (`evals.grading.extraction`, for code `evals.code_execution.programs`). `stop` are texts that end a response and are
-    no part of it, in evaluations and in trainings; a protocol may state its own.
+    no part of it, in evaluations and in trainings. A protocol may state its own.
 
-    `examples` are (problem, response) pairs that stand before the problem in the same template; a protocol may replace
+    `examples` are (problem, response) pairs that stand before the problem in the same template. A protocol may replace
     them, and add `variables` of the model's chat template.
     """
 
@@ -142,12 +142,13 @@ def with_parts(
     examples: str | Path | None = None,
     variables: Mapping[str, Any] | None = None,
 ) -> Prompt:
-    """The prompt with a protocol's own parts; None leaves each as it is.
+    """The prompt with a protocol's own parts. None leaves each as it is.
 
     Args:
-        system: the system message; "" for none. examples: a file, as `read_examples`. variables: of the chat template.
+        system: the system message, or "" for none. examples: a file, as `read_examples`. variables: of the chat
+            template.
     Raises:
-        UsageError: a plain prompt has no system message and no chat template; or as `read_examples`.
+        UsageError: a plain prompt has no system message and no chat template, or as `read_examples`.
     """
     for name, value in (("system", system), ("chat_template_kwargs", variables)):
         if value is not None and not prompt.chat:
@@ -207,7 +208,7 @@ def question(problem: Problem) -> str:
 
 
 def messages(prompt: Prompt, problem: Problem) -> list[dict[str, str]]:
-    """The conversation that a chat prompt starts; a prefix of the response is its last message."""
+    """The conversation that a chat prompt starts. A prefix of the response is its last message."""
     prefix = [{"role": "assistant", "content": prompt.prefix}] if prompt.prefix else []
     return [*_turns(prompt, problem), *prefix]
 

@@ -63,20 +63,20 @@ class Protocol:
     Fields:
         benchmarks: names, in the order of the paper's table.
         n: samples for each problem.
-        temperature, top_p, max_tokens: decoding; temperature 0 is greedy. max_tokens counts response tokens.
+        temperature, top_p, max_tokens: decoding. Temperature 0 is greedy. max_tokens counts response tokens.
         prompt: a name in `evals.data.prompts`, a file of your own, or "benchmark" for each benchmark's own.
-        ks: the k of pass@k (and maj@k) to report; each must be <= n.
-        rows: the number of problems, from the start of the benchmark; None for all.
+        ks: the k of pass@k (and maj@k) to report. Each must be <= n.
+        rows: the number of problems, from the start of the benchmark, or None for all.
         choice_seed: orders the choices of multiple-choice questions.
         extraction: how an answer is extracted from a response: a policy of `evals.grading.extraction` (boxed_last,
             boxed_strict, answer_line, hashes, qwen, letter, ...), or "prompt" for the form that the prompt asks for.
         reasoning: the part of a response with a thought in it that is graded: "after" the last marker that ends one
-            (`</think>` or a template's other one), where an unclosed one is truncated; or the "whole".
+            (`</think>` or a template's other one), where an unclosed one is truncated, or the "whole".
 
     The others are off (null) unless they are stated:
         top_k, min_p, repetition_penalty: decoding (`evals.sampling.engines.base.Decoding`).
-        stop: texts that end a response, in place of the prompt's; () for none.
-        system: the system message in place of the prompt's; "" for none. examples: a file of few-shot examples
+        stop: texts that end a response, in place of the prompt's, or () for none.
+        system: the system message in place of the prompt's, or "" for none. examples: a file of few-shot examples
             (`prompts.read_examples`). chat_template_kwargs: variables of the chat template ({enable_thinking: false}).
         reasoning_effort, extra_body: fields of a server's request.
     """
@@ -144,12 +144,12 @@ class Protocol:
         return prompt if extraction == "prompt" else replace(prompt, policy=extraction)
 
     def stop_of(self, benchmark: str) -> tuple[str, ...] | None:
-        """The texts that end a response to one benchmark: its own, else its prompt's; None for none."""
+        """The texts that end a response to one benchmark: its own, else its prompt's, or None for none."""
         stop_texts = self.value("stop", benchmark)
         return (self.prompt_of(benchmark).stop if stop_texts is None else stop_texts) or None
 
     def sourced(self) -> dict[str, Sourced[Any]]:
-        """Every value with its source, by field name; without those that are off and that nobody has stated."""
+        """Every value with its source, by field name. Without those that are off and that nobody has stated."""
         # `!=` and not `is not`: a job in another process has a copy of OFF
         return {key: value for key, value in self._all().items() if value != OFF}
 
@@ -157,7 +157,7 @@ class Protocol:
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "name"}
 
     def override(self, values: Mapping[str, Any], origin: Origin, note: str) -> Protocol:
-        """The same protocol with other values; each keeps the value that it replaces (`Sourced.was`).
+        """The same protocol with other values. Each keeps the value that it replaces (`Sourced.was`).
 
         Raises:
             UsageError: an unknown field (the nearest name is given), or a value that does not fit.
@@ -208,7 +208,7 @@ def _cut(ks: Any, n: int) -> Any:
 
 
 def recorded_value(manifest: Mapping[str, Any], field_name: str) -> Any:
-    """A value of the protocol for the benchmark of a manifest, as its record has it; None where it has none."""
+    """A value of the protocol for the benchmark of a manifest, as its record has it, or None where it has none."""
     sourced = (manifest["record"].get("protocol") or {}).get(field_name)
     value = sourced.get("value") if isinstance(sourced, Mapping) else None
     benchmark = manifest["identity"].get("benchmark")
@@ -216,7 +216,7 @@ def recorded_value(manifest: Mapping[str, Any], field_name: str) -> Any:
 
 
 def beyond_n(manifest: Mapping[str, Any]) -> list[int]:
-    """The k of the protocol that are not reported, because the user's n is smaller; none of a user's own ks."""
+    """The k of the protocol that are not reported, because the user's n is smaller. None of a user's own ks."""
     at, ks = manifest["identity"].get("benchmark"), manifest["record"].get("protocol", {}).get("ks") or {}
     if ks.get("origin") == Origin.USER and not str(ks.get("note")).endswith(f"n={recorded_value(manifest, 'n')}"):
         return []
@@ -226,7 +226,7 @@ def beyond_n(manifest: Mapping[str, Any]) -> list[int]:
 
 
 def recorded_policy(manifest: Mapping[str, Any]) -> str | None:
-    """The extraction policy that decided the verdicts beside a manifest; None where its prompt is not known here."""
+    """The extraction policy that decided the verdicts beside a manifest, or None where its prompt is not known here."""
     extraction = recorded_value(manifest, "extraction")
     if extraction not in (None, "prompt"):
         return str(extraction)
@@ -242,7 +242,7 @@ def names() -> list[str]:
 
 
 def _given(key: str, value: object) -> Any:
-    """A value in a protocol's form; the user's own benchmarks (files) become their names. In `stop`, a typed \\n or \\t
+    """A value in a protocol's form. The user's own benchmarks (files) become their names. In `stop`, a typed \\n or \\t
     is the character, as in JSON: no shell writes it otherwise with ease."""
     if key == "stop":
         value = [value] if isinstance(value, str) else value

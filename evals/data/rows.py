@@ -1,4 +1,4 @@
-"""The rows of a data file: Parquet; JSON Lines, a JSON list, CSV or TSV, also gzipped. Errors name file and line."""
+"""The rows of a data file: Parquet, JSON Lines, a JSON list, CSV or TSV, also gzipped. Errors name file and line."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NO_TABLE = (
     '{"problem_id": "1", "gold": "5", "response": TEXT}'
 )
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")  # how a text in UTF-16 begins
-LONGEST_LINE = 1 << 28  # bytes; reading it takes several times as much memory
+LONGEST_LINE = 1 << 28  # bytes. Reading it takes several times as much memory
 SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".parquet", ".csv")
 
 
@@ -46,10 +46,10 @@ def _number(text: str) -> float:
 
 
 def read_rows(path: Path, *, of_any_name: bool = False) -> Iterator[dict[str, Any]]:
-    """The rows in order, nested columns as dicts and lists; a Parquet file is read in batches.
+    """The rows in order, nested columns as dicts and lists. A Parquet file is read in batches.
 
     Args:
-        of_any_name: whatever its suffix; a file of one JSON object is its one row.
+        of_any_name: whatever its suffix. A file of one JSON object is its one row.
     Raises:
         UsageError: no such file, another suffix, content that does not match it, or a row that is not a JSON object in
             UTF-8 (with its line).
@@ -75,7 +75,7 @@ def read_rows(path: Path, *, of_any_name: bool = False) -> Iterator[dict[str, An
 
 
 def _json_lines(path: Path) -> Iterator[dict[str, Any]]:
-    """The objects of the lines; where the first line is no value, or a list, those of the whole file."""
+    """The objects of the lines. Where the first line is no value, or a list, those of the whole file."""
     lines = enumerate(_lines(path), 1)
     first = True
     for number, line in lines:
@@ -197,7 +197,7 @@ def parsed(text: str, where: str) -> Any:
     Args:
         where: it stands, for errors.
     Raises:
-        UsageError: it is no JSON, or no text that can be written; or an object has a key twice.
+        UsageError: it is no JSON, or no text that can be written, or an object has a key twice.
     """
     try:
         value = json.loads(text, object_pairs_hook=_once, parse_float=_number)
@@ -214,7 +214,7 @@ def parsed(text: str, where: str) -> Any:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The object of these pairs; in JSON the last of two values of one key would win in silence."""
+    """The object of these pairs. In JSON the last of two values of one key would win in silence."""
     refuse_twice([name for name, _ in pairs], "the key")
     return dict(pairs)
 

@@ -1,9 +1,9 @@
 """The only answer checker: from a gold answer and a response to a verdict.
 
-extraction.py   the answer inside a response, by a stated policy; and inside a bare answer, which may be a sentence
+extraction.py   the answer inside a response, by a stated policy, and inside a bare answer, which may be a sentence
 letters.py      the letter of a multiple choice that a response states, the policy `letter`
 spelling.py     the normal form: one table of rewrites for equivalent notations, LaTeX for what is written as code
-rules.py        the one table of rules: the first that applies decides. What they do is in
+rules.py        the one table of rules: the first that applies decides. Their code is in
 form.py relations.py quantity.py collection.py reals.py piecewise.py
                 words and form; equations; units and decimals; several or named values; sets of reals; cases
 counted.py      words behind a number
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Conventions", "Explanation", "Gold", "Grade", "Grader", "Progress", "Response", "Same"]
 
-Gold = str | tuple[str, ...]  # of several, each is right
+Gold = str | tuple[str, ...]  # each of several is right
 Response = tuple[Gold, str, str | None]  # with its gold, and its finish reason or None
 
 
@@ -49,7 +49,7 @@ class Conventions:
 
     Fields:
         digits: significant digits that a decimal must have to stand for an exact value (`0.333` for 1/3), >= 1.
-            Trailing zeros are not counted; an integer is never a rounding. The same holds for decimals inside an
+            Trailing zeros are not counted. An integer is never a rounding. The same holds for decimals inside an
             expression (`0.333x` for `\\frac{x}{3}`). With three digits more a decimal may be cut off, not rounded, and
             may, as `1.23457e9`, stand for a longer integer.
         decimal_comma: `1000,99` is also the decimal 1000.99, when the other answer is a decimal with a point.
@@ -81,5 +81,5 @@ def __getattr__(name: str) -> object:
     """Import the grader on first use, so that importing `evals.grading.extraction` alone stays fast."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: object = getattr(import_module(f"{__name__}.grader"), name)
-    return found
+    loaded: object = getattr(import_module(f"{__name__}.grader"), name)
+    return loaded

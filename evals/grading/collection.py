@@ -39,7 +39,7 @@ class Named:
 
 
 def named(text: str) -> Named | None:
-    """`name = value` or a chain; else None."""
+    """`name = value` or a chain, else None."""
     sides = split(text, "=")
     if len(sides) < 2 or "" in sides or re.search(r"\bfor\b", "".join(sides[1:-1])) or len(split(text, ",;")) > 1:
         return None
@@ -108,8 +108,8 @@ _COMPARABLE = [  # different kinds that may be equal
 class Collection:
     """Several values: kind is list, set, union, names (x=1, y=2), row, column, a matrix's shape, or two brackets.
 
-    `names` are those of the items, for that kind, in alphabetical order, and `stated` the items in their written order;
-    for a list `names` is the one name of all items, if it has one.
+    `names` are those of the items, for that kind, in alphabetical order, and `stated` the items in their written order.
+    For a list `names` is the one name of all items, if it has one.
     """
 
     kind: str
@@ -179,7 +179,7 @@ def _matrix(rows: Sequence[Sequence[str]], factor: str = "") -> Collection:
 
 
 def _list(items: Sequence[str]) -> Collection:
-    """A bare list. Different names (x=1, y=2) define its order; a repeated name defines none."""
+    """A bare list. Different names (x=1, y=2) define its order. A repeated name defines none."""
     forms = [named(item) for item in items]
     names = [literal(form.name) for form in forms if form is not None]
     if len(names) == len(items):
@@ -276,7 +276,7 @@ def _distinct(items: Sequence[str]) -> tuple[str, ...]:
 
 
 def _other_names(left: Collection, right: Collection) -> bool:
-    """Whether both have names, and different ones; f(x) and y may be the same thing."""
+    """Whether both have names, and different ones. f(x) and y may be the same thing."""
     if not (left.names and right.names) or left.names == right.names:
         return False
     names = {*left.names, *right.names}

@@ -3,7 +3,7 @@ r"""The conclusion of an answer that is a sentence or a derivation, as models pu
 `\text{There are }13\cdot 13=169\text{ points. The boundary has }48\text{, so interior points }=169-48=121.` concludes
 121. Only the end is read: the last sentence, and its last clause. A clause concludes the value at its end where the
 words before it have one of the FORMS below, which are made of closed lists of words. Words that leave a value open
-("6 or 7", "at most 6") conclude nothing; any other sentence is not read, and its answer is unscored.
+("6 or 7", "at most 6") conclude nothing. Any other sentence is not read, and its answer is unscored.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _HEAD = (
     r"|interval|expression|polynomial|vector|matrix|error|revenue|salary|population|discriminant|period|amplitude"
     r"|largest|smallest|greatest|pair|triple)s?"
 )
-_OF = (
+_OF_WHICH = (
     r"(?:(?:[\s,]+(?:of|in|for|on|between|to|from|by|with|that|which|such\s+that|through|at|when)\b|\s*[\\$({])"
     r"[^=<>]*?)?"
 )
@@ -76,7 +76,7 @@ _HAS = (
 FORMS = (
     Form(
         "a quantity is",
-        rf"{_THE}?{_SUCH}*{_HEAD}{_OF}\s+{_IS}",
+        rf"{_THE}?{_SUCH}*{_HEAD}{_OF_WHICH}\s+{_IS}",
         r"\text{Therefore the area of the triangle is }5.",
         r"\text{Therefore the square of the area is }5.",
     ),
@@ -88,7 +88,7 @@ FORMS = (
     ),
     Form(
         "a quantity grows by",
-        rf"{_THE}?{_SUCH}*{_HEAD}{_OF}\s+(?:in|de)creases\s+by",
+        rf"{_THE}?{_SUCH}*{_HEAD}{_OF_WHICH}\s+(?:in|de)creases\s+by",
         r"\text{Therefore the price of the shirt increases by }5.",
         r"\text{Therefore the answer to it increases by }5.",
     ),
@@ -128,7 +128,7 @@ _DOING = (
     r"|counting|plugging|factoring|taking|squaring|computing|evaluating|setting|considering|rearranging|integrating"
     r"|differentiating|letting|putting)"
 )
-_LED = (  # may stand before a form; possessive, so that it is read once
+_LED = (  # may stand before a form. Possessive, so that it is read once
     r"(?:(?:and|so|thus|hence|therefore|then|finally|now|also|that|in\s+conclusion|as\s+a\s+result|in\s+total|overall"
     r"|altogether|it\s+follows\s+that|this\s+(?:means|shows|implies)(?:\s+that)?"
     r"|(?:we|one)\s+(?:get|find|obtain|have|conclude|see)(?:\s+that)?"
@@ -261,7 +261,7 @@ def conclusion(text: str) -> Conclusion:
 
 
 def _stated(clause: str) -> str | None:
-    """The value of a clause that has one of the forms; None of any other."""
+    """The value of a clause that has one of the forms. None of any other."""
     match = _FORM.match(clause)
     if match is None:
         return None
@@ -297,7 +297,7 @@ def _plain(text: str) -> str:
 
 
 def _chain(sides: list[str]) -> str | None:
-    """The values of a chain, whose first side may end in one (`the volume is 4^3=64`); the last alone with words."""
+    """The values of a chain, whose first side may end in one (`the volume is 4^3=64`). The last alone with words."""
     links = [_behind(side) for side in sides[1:]]
     last = links[-1]
     if last is None or r"\text" in last:
@@ -307,7 +307,7 @@ def _chain(sides: list[str]) -> str | None:
 
 
 def _behind(text: str) -> str | None:
-    """The value at the start, with the words behind it; None where more mathematics follows."""
+    """The value at the start, with the words behind it, or None where more mathematics follows."""
     match = _VALUE.fullmatch(text.strip(" .,"))
     if match is None:
         return None

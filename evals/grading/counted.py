@@ -34,14 +34,14 @@ FILLER = re.compile(
     re.IGNORECASE,
 )
 _IRREGULAR = _words("""people men women children mice feet teeth fish sheep geese dice data oxen vertices""")
-# as in `12\text{ grade}`; any other noun is in the plural, or behind a 1
+# as in `12\text{ grade}`. Any other noun is in the plural, or behind a 1
 _SINGULAR = _words(
     """grade level year-old page person student point piece side edge digit book game coin ball card player child
     man woman boy girl dog cat apple ticket box bag cup bottle row column step stage round floor chapter class
     team group pair car tree flower chair table shirt marble pencil candy cookie egg term factor divisor prime
     triangle"""
 )
-# in no noun phrase, whatever its form: pronouns, conjunctions, adverbs and verbs; numbers; other languages
+# in no noun phrase, whatever its form: pronouns, conjunctions, adverbs and verbs. Numbers. Other languages
 _NEVER = _words(
     """i you we it this that these those any some other others another so if ish guess think hope suppose give
     take about always sometimes often usually rarely perhaps besides else also too again thus hence then than
@@ -110,7 +110,7 @@ def of_any_count(word: str) -> bool:
 
 def countable(written: str, singular: bool, known: frozenset[str]) -> bool:
     """Whether words behind a number can be what it counts: a noun phrase in the plural, and at most one that belongs
-    to it; a part of something (`of a pizza`).
+    to it. A part of something (`of a pizza`).
 
     Args:
         one: the number is 1, and a noun may be in the singular.

@@ -1,7 +1,7 @@
 """Is an answer equal to the gold? The first rule that applies decides, else the values at random points.
 
 Everything runs in the calling process, where nothing can be killed, so everything is bounded: texts of at most LONGEST
-characters, read by patterns of at most quadratic time (a test); at most MOST_COMPARISONS of parts; arithmetic on
+characters, read by patterns of at most quadratic time (a test). At most MOST_COMPARISONS of parts. Arithmetic on
 numbers below 10^(10^9) to 200 digits, and exactly up to 100,000. No bound is a clock, so that a verdict is the same on
 every machine. An answer that a bound refuses is unscored, except an answer far larger than its gold, and one whose
 value is not computed where the gold's is. Both are wrong: in a training, a policy could else leave its group.
@@ -26,7 +26,7 @@ DEFAULT = Conventions()
 
 
 class UnscorableError(Exception):
-    """The answer is too large to be read safely; the message says why."""
+    """The answer is too large to be read safely. The message says why."""
 
 
 class Step(NamedTuple):
@@ -71,7 +71,7 @@ class Comparison:
 
 
 def equal(gold: str, answer: str, conventions: Conventions = DEFAULT) -> bool:
-    """Whether an answer equals the gold; False where nothing shows that it does.
+    """Whether an answer equals the gold. False where nothing shows that it does.
 
     Raises:
         UnscorableError: one of them is too long or too deeply nested (an answer far more than its gold is unequal), or

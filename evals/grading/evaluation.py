@@ -6,7 +6,7 @@ of LaTeX; what it does not read is not equal.
 - Two expressions are equal when they agree to 150 digits at every point, negative and whole ones included, at which
   both have a real value, and these are three at least (for polynomials this is the Schwartz-Zippel test).
 - Where 200 digits do not decide, exact values do (`evals.grading.exact`): whole numbers of up to 100,000 digits, sums
-  over an index; beyond that the size, which shows what differs, and the structure, which shows what is equal. An
+  over an index. Beyond that the size, which shows what differs, and the structure, which shows what is equal. An
   answer that is left is wrong where the gold's value is known and its own is not. Else `UndecidedError` is raised.
 - What cancels is exactly 0. A constant without a value (1/0, \log 0, 0 \cdot \tan\frac{\pi}{2}), or with parts too
   large to write, equals nothing.
@@ -73,12 +73,12 @@ def _zero() -> Any:
 
 
 def _largest() -> Any:
-    """Up to where every digit of a whole number is known; a function's pole is beyond it."""
+    """Up to where every digit of a whole number is known. A function's pole is beyond it."""
     return _bounds(mp.dps)[2]
 
 
 def real(value: Any) -> Any:
-    """The value, if it is real (to rounding errors) and known; else None."""
+    """The value, if it is real (to rounding errors) and known, else None."""
     if value is None or not getattr(value, "imag", 0):
         return None if value is None else mpf(value.real)
     return mpf(value.real) if abs(value.imag) <= abs(value) * _equal() else None
@@ -263,7 +263,7 @@ def _rational(point: Point) -> dict[str, Fraction]:
 
 
 def _number(tree: Node, point: Point, imaginary: bool = False) -> Any:
-    """The value at a point, a real one unless `imaginary`; None where there is none, `_UNKNOWN` where its digits are
+    """The value at a point, a real one unless `imaginary`, or None where there is none, `_UNKNOWN` where its digits are
     not known."""
     try:
         value = _evaluated(tree, point)
@@ -275,7 +275,7 @@ def _number(tree: Node, point: Point, imaginary: bool = False) -> Any:
 
 
 def same_value(gold: str, answer: str) -> bool:
-    """Whether two cleaned expressions have the same value at all points; False where that is not known."""
+    """Whether two cleaned expressions have the same value at all points. False where that is not known."""
     try:
         left, right = parse(gold), parse(answer)
     except UnsupportedError:  # as arithmetic with infinity is
@@ -377,7 +377,7 @@ def _agree(left: Node, right: Node, imaginary: bool, decimal: bool) -> bool:
 
 
 def _size(tree: Node, value: Any, point: Point) -> tuple[float, float] | None:
-    """Between which powers of ten a value lies; None where that is not known."""
+    """Between which powers of ten a value lies, or None where that is not known."""
     if value is not _UNKNOWN:
         size = float(mp.log10(abs(value))) if value else -inf
         return size, size
@@ -416,7 +416,7 @@ def _same(a: Any, b: Any) -> bool | None:
 
 @lru_cache(maxsize=1024)
 def _points(names: frozenset[str], whole: bool = False) -> tuple[dict[str, Fraction], ...]:
-    """Points by number: below 1, above 1, negative, whole, and again; or all of them whole; a constant has one."""
+    """Points by number: below 1, above 1, negative, whole, and again, or all of them whole. A constant has one."""
     if not names:
         return ({},)
     generator = random.Random(_SEED)
@@ -432,7 +432,8 @@ def _points(names: frozenset[str], whole: bool = False) -> tuple[dict[str, Fract
 
 
 def constant(text: str) -> Fraction | None:
-    """The real value of a cleaned constant expression, exact if rational, else to 160 digits; None when it is none."""
+    """The real value of a cleaned constant expression, exact if rational, else to 160 digits, or None when it is
+    none."""
     try:
         tree = parse(text)
     except UnsupportedError:
@@ -443,7 +444,7 @@ def constant(text: str) -> Fraction | None:
 
 def same_equation(gold: Sequence[str], answer: Sequence[str], unknown: str = "", positive: bool = False) -> bool | None:
     r"""Whether two equations, (left, right), are the same up to a constant factor (2x=4 and x=2), which has to be
-    positive for inequalities; None: not decided here.
+    positive for inequalities. None: not decided here.
 
     Differential equations may also be divided through, by whatever holds no derivative, and those that are solved for
     an unknown by whatever does not hold it. `x'`, `\dot{x}` and `\frac{dx}{dt}` are the same derivative.
@@ -498,7 +499,7 @@ _DERIVATIVE = re.compile(r"(?P<dots>d?dot )?(?P<of>[A-Za-z]+)(?:(?P<primes>'+)|_
 
 
 def _same_derivatives(trees: list[Node]) -> list[Node]:
-    r"""With one name for `x'`, `\dot{x}` and `\frac{dx}{dt}`; a prime may be by any variable, a dot is by the time."""
+    r"""With one name for `x'`, `\dot{x}` and `\frac{dx}{dt}`. A prime may be by any variable, a dot is by the time."""
     names: dict[str, str] = {}
     variables: set[str] = set()
     for name in frozenset().union(*map(symbols, trees)):

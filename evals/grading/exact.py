@@ -26,7 +26,7 @@ class UnknownError(ArithmeticError):
 
 
 def exact(tree: Node, point: Mapping[str, Fraction]) -> Fraction | None:
-    """The rational value at a point; None where there is none, or none of at most MOST_DIGITS digits."""
+    """The rational value at a point, or None where there is none, or none of at most MOST_DIGITS digits."""
     try:
         return _Exact().value(tree, point)
     except (ArithmeticError, KeyError):
@@ -170,8 +170,8 @@ Normal = Any  # a Fraction, or nested tuples of an operation and its sorted part
 
 
 def normal(tree: Node) -> Normal:
-    """The structure of a tree: sums as terms with rational factors, products as factors with exponents, both sorted;
-    numbers are computed. Two trees of one structure are equal wherever they have a value."""
+    """The structure of a tree: sums as terms with rational factors, products as factors with exponents, both sorted.
+    Numbers are computed. Two trees of one structure are equal wherever they have a value."""
     kind, *parts = tree
     if (value := exact(tree, {})) is not None:
         return value
@@ -270,7 +270,7 @@ def _product(tree: Node) -> Normal:
 
 
 def _primes(base: Normal) -> list[tuple[Normal, int]]:
-    """A whole number by its small primes, so that `4^a` and `2^{2a}` are one; anything else as it is."""
+    """A whole number by its small primes, so that `4^a` and `2^{2a}` are one. Anything else as it is."""
     if not isinstance(base, Fraction) or base.denominator != 1 or not 1 < base < 10**6:
         return [(base, 1)]
     left, powers = int(base), []

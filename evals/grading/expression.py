@@ -150,7 +150,7 @@ class _Parser:
             return True
         before, behind = self._tokens[self._at - 1], self._tokens[self._at + 1 : self._at + 2]
         if isinstance(first, Fraction) or last[0] == "number" or (before == ")" and last[0] == "symbol"):
-            return False  # 5 5, a mixed number; parts (1) and (b)
+            return False  # 5 5, a mixed number. Parts (1) and (b)
         return behind == ["^"] or before in _CLOSED
 
     def starts_a_factor(self) -> bool:
@@ -417,6 +417,6 @@ class _Parser:
 
 
 def _with_value(term: Node, name: str) -> Node:
-    """The term of a sum; marked where it has no value of its own, as x_k and f(x) have none."""
+    """The term of a sum. Marked where it has no value of its own, as x_k and f(x) have none."""
     unknown = any(re.search(rf"[_(].*(?<![A-Za-z]){name}(?![A-Za-z])", symbol) for symbol in symbols(term))
     return ("terms of", term) if unknown else term

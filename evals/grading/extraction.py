@@ -121,7 +121,7 @@ def _scan(text: str) -> tuple[list[Box], bool]:
     if first is None:
         return [], False
     spans: list[tuple[int, int, int, int]] = []  # where a box and its content start, where the content and it end
-    stack: list[tuple[int, int] | None] = []  # a box: (where it starts, where its content starts); another brace: None
+    stack: list[tuple[int, int] | None] = []  # a box: (where it starts, where its content starts). Another brace: None
     opened = False
     for token in _TOKEN.finditer(text, first.start()):
         if token["open"]:
@@ -193,7 +193,7 @@ def _qwen(response: str, _: list[Box]) -> str | None:
 
 
 def _after_boxed(rest: str) -> str:
-    """To the brace that closes the first one, which may be missing; without a brace up to the next `$`."""
+    """To the brace that closes the first one, which may be missing. Without a brace up to the next `$`."""
     if not rest.startswith("{"):
         return rest.split("$")[0]
     depth = 0
@@ -282,7 +282,7 @@ _TAKEN_BACK = re.compile(
     r"|unless)\b",
     re.IGNORECASE,
 )
-_BOLD = re.compile(r"(?<![\w)\]}*])\*\*(?=\S)([^*\n]+?)\*\*(?![\w(*])")  # in Markdown; not the powers of code
+_BOLD = re.compile(r"(?<![\w)\]}*])\*\*(?=\S)([^*\n]+?)\*\*(?![\w(*])")  # in Markdown. Not the powers of code
 _HASHES = re.compile(r"(?:^|\n)#{4} ?(?!#)([^\n]+)\s*$")
 _TURN = re.compile(r"<\|(?:im_start|im_end|endoftext|eot_id)\|>")
 _LONGEST = 10_000  # the patterns here are quadratic at worst
@@ -296,7 +296,7 @@ def locate(text: str) -> str:
     model says for the user after its answer does not count; boxes, where several are one answer when only a separator
     stands between them (`\boxed{1} and \boxed{2}`), else the last counts; what follows "answer is"; and the only
     `$...$` of a sentence. Text beside
-    an empty box does not count; in a text longer than 10,000 characters only boxes are looked for.
+    an empty box does not count. In a text longer than 10,000 characters only boxes are looked for.
     """
     if len(text) > _LONGEST:
         filled = [box for box in find_boxes(text) if box.content.strip()]

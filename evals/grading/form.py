@@ -37,7 +37,7 @@ def plain_number(gold: str, answer: str, same: Same) -> bool | None:
 
 
 def _decimal_comma(comma: str, point: str, places: int) -> bool:
-    """`1000,99` and 1000.99: a gold `1,2` is a list, `1,22` may be a decimal; `1,250` has thousands."""
+    """`1000,99` and 1000.99: a gold `1,2` is a list, `1,22` may be a decimal. `1,250` has thousands."""
     if re.fullmatch(r"-?[1-9]\d{0,2},\d{3}", comma) or not re.fullmatch(r"-?\d*\.\d+", point):
         return False
     decimal = re.fullmatch(rf"-?\d+,\d{{{places},}}", comma)
@@ -137,7 +137,7 @@ def same_clock(gold: str, answer: str, same: Same) -> bool | None:
 
 
 def _minutes(time: re.Match[str]) -> tuple[int | None, bool]:
-    """Since midnight; and whether the half of the day is known."""
+    """Since midnight, and whether the half of the day is known."""
     hour, half = int(time[1]), (time[3] or "").lower()
     if hour > 23 or (half and not 1 <= hour <= 12):
         return None, True
@@ -167,7 +167,7 @@ _OTHER = re.compile(r"\([A-J]\)|\b(?:and|then|also)\b.*\b[A-J]\s*$|^\W*(?:\w{1,6
 
 
 def choice(written: str) -> Choice | None:
-    """The choices that an answer names, or None: `B`, `(B)`, `option B`, `(B) 12`, `B. 12`; `A, C`. Words behind the
+    """The choices that an answer names, or None: `B`, `(B)`, `option B`, `(B) 12`, `B. 12`. `A, C`. Words behind the
     letter are the choice's own, unless they begin as words about it do (in small letters, behind parentheses), leave it
     open or name another one."""
     written = _ANNOUNCED.sub("", plain(written))
@@ -414,7 +414,7 @@ def approximation(gold: str, answer: str, same: Same) -> bool | None:
 
 
 def _approximated(side: str) -> list[str]:
-    r"""The meanings of `a \approx b`: a, unless it is a name or an integer, and b, if it is within 1 % of a; neither
+    r"""The meanings of `a \approx b`: a, unless it is a name or an integer, and b, if it is within 1 % of a. Neither
     if b is no rounding of a."""
     first, *rest = [part for part in map(str.strip, side.split(r"\approx")) if part] or [""]
     last = split(rest[-1] if rest else first, "=")[-1]

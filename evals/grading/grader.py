@@ -20,7 +20,7 @@ from evals.notebook import Block, Tabular
 
 @dataclass(frozen=True, repr=False)
 class Explanation(Tabular):
-    """The explanation of a verdict; prints as text.
+    """The explanation of a verdict. Prints as text.
 
     `read_gold` and `read_answer` are the compared texts, in one spelling. The last of `steps` compares the whole
     answers, those before it their parts.
@@ -56,7 +56,7 @@ Progress = Callable[[int, int], None]  # called with (finished, total) compariso
 
 @dataclass(frozen=True)
 class Grade:
-    """The verdict on one answer. `answer` is what was compared; `reason` says why it is unscored, its kind first.
+    """The verdict on one answer. `answer` is what was compared. `reason` says why it is unscored, its kind first.
 
     `boxed`: the response holds a complete, non-empty box (always False for bare answers).
     """
@@ -93,7 +93,7 @@ class Grader:
         """Grades of (gold, response, finish reason or None), in order. A tuple of golds is correct by any of them.
 
         A response without an answer is truncated when it was cut ("length") or ends inside a box, unless it is known to
-        have ended by itself ("stop"); otherwise it has no answer. An answer given before the cut is graded.
+        have ended by itself ("stop"). Otherwise it has no answer. An answer given before the cut is graded.
 
         Raises:
             ValueError: the extraction policy is unknown, or a row holds something else.
@@ -154,7 +154,7 @@ class Grader:
         """Which answers to one problem are equal: class numbers from 0 in order of appearance, None without an answer.
 
         All correct answers are one class. Each other one is of the first class whose first member it equals (of many
-        different ones: `evals.grading.classes`); a comparison that fails counts as different. Unscored answers have no
+        different ones: `evals.grading.classes`). A comparison that fails counts as different. Unscored answers have no
         class.
         """
         wrong = [answer or "" for answer, grade in zip(answers, grades, strict=True) if grade.verdict is Verdict.WRONG]

@@ -2,7 +2,7 @@ r"""The letter of a multiple choice (A to J) that a response states last: the ex
 
 A letter is stated in a box, on a line of its own, or by words ("answer is", "C is correct", "go with"). A response that
 states none may restate one option: it names the only option that it marks, as `(C)` or at the start of a line as
-`C) text`. Options that are listed, denied ("not (A)") or left open ("A or B") are no answer; nor is the first letter of
+`C) text`. Options that are listed, denied ("not (A)") or left open ("A or B") are no answer. Nor is the first letter of
 a word, of a formula (`C_6`, `E=mc^2`), of a unit (`42 J`) or the article "a".
 
 A response that offers a second letter beside its answer gives no answer: `C (if not, then D)`. Another letter in the
@@ -29,7 +29,7 @@ _OPTION = r"(?i:option|choice|answer)"
 _IS = r"(?:\s+(?i:is|must\s+be|should\s+be|would\s+be|will\s+be|has\s+to\s+be))"
 _SURELY = r"(?:\s+(?i:therefore|thus|hence|then|clearly|likely|probably|most\s+likely|indeed))?"
 _IN_BOX = re.compile(rf"{_OPEN}(?:{_OPTION}[\s:]{{1,3}})?{_OPEN}([A-J]){_END}", re.IGNORECASE)
-_ASKED = (
+_QUESTION = (
     r"(?:(?i:answer|\bans\.?|(?:correct|best|right|choose|chose|select|pick)\s+(?:option|choice)"
     rf"|(?:my|final)\s+(?:choice|pick))(?:\s+here)?{_IS}?{_SURELY}\s?(?:\*\*|[\"'])?\s?(?::|-(?=\s))?"
     r"|\b(?i:response|choice|option)\s?:|(?:答案|故选|应选|所以选|因此选)\s?】?\s?[是为择：:]{0,2})"
@@ -45,7 +45,7 @@ _FOLLOWS = (
 _THE_OPTION = rf"[,:]?\s+(?i:the\s+)?(?i:answer\s+)?(?:{_OPTION}\s+)?{_OPEN}"
 _RIGHT = rf"{_IS}{_SURELY}\s+(?i:the\s+)?(?i:most\s+[a-z]+\s+)?(?i:correct|right|answer|best|choice|option)\b(?!-)"
 _STATED = re.compile(
-    rf"{_ASKED}(?:\s+{_OPTION})?{_OPEN}([A-J]|[a-j](?=[).*}}$]|\s*$)){_END}"
+    rf"{_QUESTION}(?:\s+{_OPTION})?{_OPEN}([A-J]|[a-j](?=[).*}}$]|\s*$)){_END}"
     rf"|(?<![A-Za-z\\])\(?([A-J])\)?(?:\*\*)?{_RIGHT}|(?<![A-Za-z\\])\(?([a-j])\){_RIGHT}"
     rf"|\b{_CHOOSES}{_THE_OPTION}([A-J]){_END}(?={_CLOSE}(?:[.,;!](?!\w)|\s*$|\s+(?:{_WORDS_AFTER}|here|too)\b))"
     rf"|\b{_FOLLOWS}{_THE_OPTION}([A-J]){_END}{_CLOSE}(?:[.!](?!\w)|\s*$)"
@@ -127,7 +127,7 @@ _JOINED = re.compile(
 
 
 def last_letter(response: str, boxes: Iterable[tuple[int, str]]) -> str | None:
-    """The letter that is stated last, or of the only option that is restated; `boxes` are (place, content)."""
+    """The letter that is stated last, or of the only option that is restated. `boxes` are (place, content)."""
     stated = [
         (match.start(), match.end(match.lastindex or 0), match[match.lastindex or 0])
         for match in _STATED.finditer(response)

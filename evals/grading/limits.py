@@ -62,8 +62,8 @@ def limit(function: Function, place: Any, side: str) -> Any:
 def infinite(kind: str, term: Callable[[int], Any], first: int) -> Any:
     """The sum or product of infinitely many terms, by number, where one of these ways is certain:
 
-    - the terms vanish within 200 (1/k!), or each is the one before times a number below 1 (geometric series);
-    - of a sum whose terms alternate and go to 0, the repeated means of its partial sums;
+    - the terms vanish within 200 (1/k!), or each is the one before times a number below 1 (geometric series).
+    - of a sum whose terms alternate and go to 0, the repeated means of its partial sums.
     - Richardson's extrapolation of partial results, where what is left falls as 1/N^2 or 1/N.
     """
     with mp.workdps(_WORKING):
@@ -91,7 +91,7 @@ def infinite(kind: str, term: Callable[[int], Any], first: int) -> Any:
 
 def integral(function: Function, low: Any, high: Any, alone: bool) -> Any:
     """The integral between two places: by Gauss and Legendre, whole and in two unequal parts, where it is smooth and
-    finite; else, if it stands alone and in no other one, by tanh-sinh in these parts, whose error must be small."""
+    finite, else, if it stands alone and in no other one, by tanh-sinh in these parts, whose error must be small."""
     if low == high:
         return mpf(0)
     finite = mp.isfinite(low) and mp.isfinite(high)
@@ -127,7 +127,7 @@ def _cut_off(function: Function) -> Function:
 
 
 def _agreed(estimates: Sequence[Any], scale: object, digits: int = AGREED) -> Any:
-    """The value that all ways share, 0 where it has cancelled; `scale` is the size of what it was computed from."""
+    """The value that all ways share, 0 where it has cancelled. `scale` is the size of what it was computed from."""
     small = scale * mpf(10) ** -digits
     if not all(mp.isfinite(value) and abs(value - estimates[0]) <= small for value in estimates):
         raise NoValueError("two ways disagree")

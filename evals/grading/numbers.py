@@ -1,4 +1,4 @@
-r"""Brackets and the parts of a cleaned answer; and plain numbers in it, exactly, as fractions.
+r"""Brackets and the parts of a cleaned answer, and plain numbers in it, exactly, as fractions.
 
 `1,000.99`, `-1/3`, `8.7e8`, `1\frac{1}{2}`, `0.58\overline{3}`, and in words: `twenty-five`, `7th`.
 """
@@ -16,7 +16,7 @@ def literal(text: str) -> str:
 
 
 def same_text(gold: str, answer: str) -> bool:
-    """The same signs, spaces aside; but `1, 234` is a list and `1,234` a number."""
+    """The same signs, spaces aside, but `1, 234` is a list and `1,234` a number."""
     spaced = [bool(re.search(r"\d,\s+\d{3}(?!\d)", text)) for text in (gold, answer)]
     return literal(gold) == literal(answer) and spaced[0] == spaced[1]
 
@@ -103,7 +103,7 @@ _DOTTED = re.compile(
 _REPEATED = re.compile(_SIGN + r"(?P<whole>\d*)\.(?P<start>\d*?)(?P<bar>\d+?)(?P=bar)+\s*\\ldots")
 _GROUPED = re.compile(r"-?[1-9]\d{0,2}(?:(?:,\d{3})+|(?: \d{3})+)(?:\.\d+)?")
 
-# How many significant digits more a decimal must show to stand for a longer decimal; to be cut off, not rounded; to
+# How many significant digits more a decimal must show to stand for a longer decimal. To be cut off, not rounded. To
 # stand for a longer integer.
 MORE_FOR_DECIMAL = 2
 _MORE_FOR_CUT = 3
@@ -112,7 +112,7 @@ _MORE_FOR_INTEGER = 3
 
 @dataclass(frozen=True)
 class Number:
-    """An exact value; for a decimal with a point, its number of significant digits, trailing zeros not counted, and the
+    """An exact value. For a decimal with a point, its number of significant digits, trailing zeros not counted, and the
     unit of the last one that is written: 3.14160 is no rounding of 3.14159."""
 
     value: Fraction
@@ -132,7 +132,7 @@ def number(text: str) -> Number | None:
 
 
 def without_separators(text: str) -> str:
-    """`1,048,576` and `1 048 576` as 1048576; other texts unchanged."""
+    """`1,048,576` and `1 048 576` as 1048576. Other texts unchanged."""
     return re.sub("[, ]", "", text) if _GROUPED.fullmatch(text.strip()) else text
 
 
@@ -180,7 +180,7 @@ def _decimal(match: re.Match[str]) -> Number:
 
 
 def _periodic(match: re.Match[str]) -> Number | None:
-    r"""`0.58\overline{3}`, `0.\dot{1}2\dot{3}`, `0.1212\ldots`, exactly; a single digit three times."""
+    r"""`0.58\overline{3}`, `0.\dot{1}2\dot{3}`, `0.1212\ldots`, exactly. A single digit three times."""
     groups = match.groupdict("")
     start, period = groups["start"], groups["bar"] + groups.get("middle", "") + groups.get("end", "")
     if match.re is _REPEATED and len(period) == 1 and not match[0].rstrip(r"\ldots ").endswith(period * 3):
@@ -220,7 +220,7 @@ NUMBER_WORD = "|".join(["zero", *_SMALL, *_TENS, *_ORDINALS, *_SCALES, "half", "
 
 
 def spoken(text: str) -> str | None:
-    """A number or a place that is spelled out, or in digits with its scale; None for anything else."""
+    """A number or a place that is spelled out, or in digits with its scale, or None for anything else."""
     words = re.sub(r"(?<=[a-z])[-,](?=[a-z ])", " ", plain(text[:200]).lower())
     words = " ".join(re.sub(r"\ban? (?=[a-z])", "one ", re.sub(r"^ *negative\b", "minus", words)).split())
     if scaled := _DIGITS.fullmatch(words):
@@ -242,7 +242,7 @@ def spoken(text: str) -> str | None:
 
 
 def _whole(words: str) -> int | None:
-    """`two million one hundred twenty five thousand`; None for what is no number, `one one` included."""
+    """`two million one hundred twenty five thousand`, or None for what is no number, `one one` included."""
     if words == "zero":
         return 0
     if not words or not _IN_WORDS.fullmatch(words):

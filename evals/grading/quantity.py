@@ -1,4 +1,4 @@
-r"""A number with a unit or a counted thing: `5\text{ cm}`, `28\%`, `74^\circ`, `125 miles`; and what may not follow."""
+r"""A number with a unit or a counted thing: `5\text{ cm}`, `28\%`, `74^\circ`, `125 miles`, and what may not follow."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from evals.grading.numbers import (
 
 # so many times a product of powers of base units
 Unit = tuple[Fraction, tuple[tuple[str, int], ...]]
-ONE: Unit = (Fraction(1), ())
+PLAIN: Unit = (Fraction(1), ())
 PERCENT: Unit = (Fraction(1), (("%", 1),))
 DEGREE: Unit = (Fraction(1), (("degree", 1),))
 
@@ -41,8 +41,8 @@ am: | pm: | mph: = 5280/3600 ft s^-1 | kmph: kph = 1000/3600 m s^-1
 """
 _PREFIXES = {"": " 0", "G": "giga 9", "M": "mega 6", "k": "kilo 3", "d": "deci -1", "c": "centi -2", "m": "milli -3"}
 _PREFIXES |= {"u": "micro -6", "n": "nano -9", "p": "pico -12"}
-_WITH_PREFIX = "m s g mol l L M Hz N J Wh eV cal W A C V ohm F H T Pa bar pc"  # as symbols; all as words
-_OFTEN = "min km dm cm mm nm ms kg mg mL ml kHz MHz kJ MJ kW MW pm"  # also in `5cm`; not so `5mV`
+_WITH_PREFIX = "m s g mol l L M Hz N J Wh eV cal W A C V ohm F H T Pa bar pc"  # as symbols. All as words
+_OFTEN = "min km dm cm mm nm ms kg mg mL ml kHz MHz kJ MJ kW MW pm"  # also in `5cm`. Not so `5mV`
 UNITS: dict[str, Unit] = {}  # by symbol, and by name in small letters
 
 
@@ -83,8 +83,9 @@ _MORE = re.compile(r"[^\W\d_A-Za-zµμΩÅ]|\d|[,;|?!]")  # `cm или 8`, `cm, 
 
 
 def unit(text: str) -> Unit | None:
-    r"""`m/s`, `\text{ kcal m}^{-2}`, `square feet` as a size and powers of base units; None if a part is not known."""
-    total, last, has_unit = ONE, ONE, False
+    r"""`m/s`, `\text{ kcal m}^{-2}`, `square feet` as a size and powers of base units, or None if a part is not
+    known."""
+    total, last, has_unit = PLAIN, PLAIN, False
     sign = power = 1
     text = re.sub(r"\bms(?=\}?\s*\^\s*\{?\s*-)", "m s", text)  # metres to a second, not one over milliseconds
     text = text.replace("\\text", " ").replace("\\cdot", " ")
@@ -162,7 +163,7 @@ def _compound(text: str) -> Quantity | None:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A cleaned answer without its unit; the unit, or None if unknown; and the counted things."""
+    """A cleaned answer without its unit. The unit, or None if unknown, and the counted things."""
 
     body: str
     unit: Unit | None
@@ -174,7 +175,7 @@ class Quantity:
 def quantity(text: str) -> Quantity | None:
     r"""The quantity in a cleaned answer, or None if it does not end in a unit.
 
-    A bare word counts as a unit only after a constant (`3s` is algebra, `3 miles` is not); `\text{...}` after
+    A bare word counts as a unit only after a constant (`3s` is algebra, `3 miles` is not). `\text{...}` after
     something that can be measured is taken for one, known or not, unless it is a hedge.
     """
     if (amounts := _compound(plain(text).strip())) is not None:

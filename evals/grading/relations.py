@@ -25,7 +25,7 @@ _MEMBER = re.compile(
 
 
 def set_form(text: str) -> str | None:
-    r"""An inequality in one variable as an interval or a union; `x \in S` as S; other texts unchanged.
+    r"""An inequality in one variable as an interval or a union. `x \in S` as S. Other texts unchanged.
 
     None where a relation has no such form.
     """
@@ -126,7 +126,7 @@ def chain(gold: str, answer: str, same: Same) -> bool | None:
         return same(gold, answer) if len(rows[0]) > 1 else None
     first, last = rows[1][0], rows[1][-1]
     constants = [side for side in rows[1] if not has_symbols(side)]
-    if len(constants) == len(rows[1]):  # 2+3=5; but 0=0 says nothing
+    if len(constants) == len(rows[1]):  # 2+3=5, but 0=0 says nothing
         return len(set(map(literal, constants))) > 1 and all(same(gold, side) for side in constants)
     symbols = set(re.findall(r"[fghFGP]\([^()]*\)|[A-Za-z]", re.sub(r"\\[A-Za-z]+", "", first)))
     if len(symbols) < 2 or (literal(last) == "0" and _OF_A_LINE.search(first)):
@@ -154,7 +154,7 @@ _MULTIPLES = re.compile(
 
 
 def _as_residue(text: str) -> str:
-    """`n=7k+3, k\\in\\mathbb Z` as `n\\equiv 3\\pmod 7`; other texts unchanged."""
+    """`n=7k+3, k\\in\\mathbb Z` as `n\\equiv 3\\pmod 7`. Other texts unchanged."""
     match = _MULTIPLES.fullmatch(text)
     if match is None or bool(match["first"]) == bool(match["rest"]) or (match["sign"] and not match["first"]):
         return text

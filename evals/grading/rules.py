@@ -1,6 +1,6 @@
 r"""The rules, in the order in which they are tried: the first that applies decides.
 
-A rule takes two cleaned answers (gold, answer) and `same`, which compares parts of them; it returns True or False, or
+A rule takes two cleaned answers (gold, answer) and `same`, which compares parts of them. It returns True or False, or
 None when it does not apply. When in doubt, a rule rejects: training could exploit a wrong acceptance as a reward. A
 pair that no rule decides is evaluated at random points (`evals.grading.evaluation`). A pair that cannot be evaluated is
 not equal.
@@ -17,8 +17,8 @@ from evals.grading import Same, asides, collection, form, piecewise, quantity, r
 
 
 class Rule(NamedTuple):
-    """`accepts` says for which answers the rule decides, and when it accepts; `example` and `counter` are (gold,
-    answer), of which it accepts the first; the second is refused, and without the rule one of them would change."""
+    """`accepts` says for which answers the rule decides, and when it accepts. `example` and `counter` are (gold,
+    answer), of which it accepts the first. The second is refused, and without the rule one of them would change."""
 
     name: str
     decide: Callable[[str, str, Same], bool | None]

@@ -62,7 +62,7 @@ _LOST_SPACE = re.compile(rf"({_GREEK.replace(' ', '|')}|pi|Delta|Omega)([A-Za-z]
 
 
 def _same_commands(text: str) -> str:
-    """Commands by one name each, and those of look alone gone; digits beside one stay apart, letters after one too."""
+    """Commands by one name each, and those of look alone gone. Digits beside one stay apart, letters after one too."""
 
     def spelled(command: re.Match[str]) -> str:
         if lost := _LOST_SPACE.fullmatch(command[1]):
@@ -89,9 +89,9 @@ _VECTOR = re.compile(
 
 
 def _fonts(text: str) -> str:
-    """Mathematics without the font that it is in; words, names and units keep theirs.
+    """Mathematics without the font that it is in. Words, names and units keep theirs.
 
-    Upright `e`, `i` and a `d` before a variable are the constants and the differential; bold or marked i, j, k are
+    Upright `e`, `i` and a `d` before a variable are the constants and the differential. Bold or marked i, j, k are
     unit vectors.
     """
     upright_vectors = len(set(re.findall(r"\\mathrm\s*\{?\s*([ijk])(?![A-Za-z])", text))) > 1
@@ -130,7 +130,7 @@ def _fonts(text: str) -> str:
 
 
 def _without_font(font: str, inside: str, after: str) -> str | None:
-    """The mathematics in a font; None where it is text."""
+    """The mathematics in a font, or None where it is text."""
     if re.search(r"(?<!\\)\$", inside):
         parts = re.split(r"(?<!\\)\$", inside)
         if len(parts) % 2 == 0:
@@ -177,12 +177,14 @@ _CURRENCIES = {"$": "dollar", "€": "euro", "£": "pound", "₹": "rupee", "¥"
 
 
 def _both_hold(whole: re.Match[str]) -> str:
-    """Two inequalities with "and" between them; any other "and" stands between the values of a list."""
+    """Two inequalities with "and" between them. Any other "and" stands between the values of a list."""
     sides = _AND.split(whole[0])
     return r"\land ".join(sides) if len(sides) == 2 and all(map(_SIGN.search, sides)) else whole[0]
 
 
-_ASKED = "answer|result|value|solution|probability|number|area|volume|perimeter|sum|product|total|distance|length|ratio"
+_SOUGHT = (
+    "answer|result|value|solution|probability|number|area|volume|perimeter|sum|product|total|distance|length|ratio"
+)
 _SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 
 
@@ -193,7 +195,7 @@ def _scaled(amount: re.Match[str]) -> str:
 
 
 def _operator(name: re.Match[str]) -> str:
-    """A function; but minutes after a number."""
+    """A function, but minutes after a number."""
     minutes = name[1] == "min" and re.search(r"[\d}](?:[\s~]|\\[,; ])*$", name.string[: name.start()][-6:])
     return r"\text{ min}" if minutes else rf"\{name[1]} "
 
@@ -300,7 +302,7 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     (
         "introduction",
         rf"(?i)^\s*+(?:\\text\s*+\{{\s*+(?=[a-z]))?(?:(?:so|thus|hence|therefore|then|finally)\b[\s,:]*+)*"
-        rf"(?:(?:(?:the|our|my)\s++)?(?:(?:final|correct|required|desired|maximum|minimum|largest|smallest|greatest|least)\s++)?(?:possible\s++)?(?:{_ASKED})\s*+(?:is|equals|:|is\s*:))?"
+        rf"(?:(?:(?:the|our|my)\s++)?(?:(?:final|correct|required|desired|maximum|minimum|largest|smallest|greatest|least)\s++)?(?:possible\s++)?(?:{_SOUGHT})\s*+(?:is|equals|:|is\s*:))?"
         r"\s*+:?\s*+\}?\s*+"  # possessive: blanks are read once
         rf"(?=[-\d\\(])(?!\\(?:text|neq|le|ge|not))",
         "",
@@ -366,7 +368,7 @@ _CODE = re.compile(rf"(?:np|numpy|math)\.|\*\*|{_MODULE}(?:{_FUNCTIONS})\s*\(|\d
 _BARE = re.compile(rf"(?<![\\A-Za-z])(?:pi|sqrt|{_FUNCTIONS}){END}")
 _GREEK_NAME = re.compile(rf"(?<![\\A-Za-z])({_GREEK.replace(' ', '|')}){END}")
 _OTHER_WORD = re.compile(rf"\\|(?<![A-Za-z])(?!(?:sqrt|{_FUNCTIONS}|{_GREEK_NAME.pattern}){END})[A-Za-z]{{3,}}")
-_SHORT_NAMES = (  # ArcSin, asin; and a letter that stands before a function
+_SHORT_NAMES = (  # ArcSin, asin, and a letter that stands before a function
     (r"(?<![\\A-Za-z])(?:Arc)?(?:Sin|Cos|Tan|Exp|Log|Sqrt)(?=\()", lambda name: name[0].lower()),
     (r"(?<![\\A-Za-z])([b-zA-Z])((?:sin|cos|tan|sec|csc|cot|exp|log|ln|sqrt)(?=\(|(?:\*\*|\^)\d\())", r"\1*\2"),
     (r"(?<![\\A-Za-z])a(sinh?|cosh?|tanh?|cot|sec|csc)(?=\s*(?:\(|\*\*|\^))", r"arc\1"),
@@ -374,7 +376,7 @@ _SHORT_NAMES = (  # ArcSin, asin; and a letter that stands before a function
 
 
 def from_code(text: str) -> str:
-    """LaTeX for code, or for plain text without other words; other answers unchanged."""
+    """LaTeX for code, or for plain text without other words. Other answers unchanged."""
     for pattern, replacement in _SHORT_NAMES:
         text = re.sub(pattern, replacement, text)
     if (re.search(r"[-+*/^=(]", text) or _GREEK_NAME.fullmatch(text)) and not _OTHER_WORD.search(text):
@@ -484,7 +486,7 @@ def _bare(text: str) -> str:
 
 
 def _lines(system: re.Match[str]) -> str:
-    """The lines of a system or a derivation, one after the other; with columns it is another thing, and stays."""
+    """The lines of a system or a derivation, one after the other. With columns it is another thing, and stays."""
     inside = re.sub(r"&(?=\s*(?:[=<>]|\\[lg]e))|(?<==)\s*&|^\s*&|(?<=\\\\)\s*&", "", system[2] or system[4] or "")
     lines = [line.strip(" ,;") for line in re.split(r"\\\\(?:\s*\[[^\]]*\])?", inside)]
     return system[0] if "&" in inside else re.sub(r",\s*(?==)", " ", ", ".join(filter(None, lines)))
@@ -497,7 +499,7 @@ def _trim(text: str) -> str:
         text = text.rstrip(" .,;:\\").lstrip(",;:= ")
         if text[:1] in ("{", "(") and matching(text, 0) == len(text) - 1:
             inside = text[1:-1]
-            # `(E)` stays, it may be a choice; so do tuples and half-open intervals
+            # `(E)` stays, it may be a choice, so do tuples and half-open intervals
             if text[0] == "{" or (text[-1] == ")" and len(inside.strip()) > 1 and len(split(inside, ",;")) == 1):
                 text = inside
         if re.fullmatch(r"\[\s*-?\d[^\[\](),;]*\]", text):  # `[45 degrees]`: one number, and no list

@@ -1,7 +1,7 @@
 """The verdict on one sampled response, and the table that holds them.
 
 Every metric is computed from a verdict table: one row per (benchmark, problem, sample). Scores can always be recomputed
-from it; nothing else is authoritative.
+from it. Nothing else is authoritative.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def schema() -> pa.Schema:
     """The Parquet schema of a verdict table, one row per problem and sample.
 
     `sample` counts from 0 within a problem. `answer_class` numbers the equivalence classes of a problem's answers under
-    the verifier, counted from 0 in order of appearance; it is null where there is no answer or no verdict. `seed` is
-    the seed that sampled the response and `tokens` its length in tokens; both are null when the responses came from a
+    the verifier, counted from 0 in order of appearance. It is null where there is no answer or no verdict. `seed` is
+    the seed that sampled the response and `tokens` its length in tokens. Both are null when the responses came from a
     file without them. `reason` is null except for unscored rows. `problem` is the question, with its choices as they
     were offered.
     """

@@ -39,9 +39,9 @@ def point_rows(
     """A row for each label, and in it a point with its interval for each run.
 
     Args:
-        numbers: one row per run and value of `by`. names: all runs; decides the looks.
+        numbers: one row per run and value of `by`. names: all runs. Decides the looks.
         labels: value of `by` -> the row's name, from the top.
-        unit: what the values are, with their unit. limits: of the values; the axis starts at a finite lower one.
+        unit: what the values are, with their unit. limits: of the values. The axis starts at a finite lower one.
         mark: a value to mark by a dotted line, such as 0 or chance.
         log: a logarithmic axis above 1, linear from 0 to 1.
     """
@@ -93,11 +93,11 @@ def band_lines(
     """A panel for each value of `by`, with a line and its band for each run, and a legend below.
 
     Args:
-        numbers: with `by`, unless there is one panel, and `x`. names: all runs; decides the looks.
-        panels: value of `by` -> the panel's title; without `ylabel`, its own y axis' label.
-        ylabel: what all panels show, with its unit; they share the axis.
+        numbers: with `by`, unless there is one panel, and `x`. names: all runs. Decides the looks.
+        panels: value of `by` -> the panel's title. Without `ylabel`, its own y axis' label.
+        ylabel: what all panels show, with its unit. They share the axis.
         limits: of the values (of each panel's): bands end there, and the axis starts at a finite lower one.
-        smooth: points of a centred moving average; with more than one the values themselves are pale.
+        smooth: points of a centred moving average. With more than one the values themselves are pale.
         marker: whether lines have markers. finish: changes the axes at the end.
     """
     shown = [run for run in names if run in set(numbers["model"])]
@@ -140,7 +140,7 @@ def band_lines(
 
 def axis_ends(numbers: pd.DataFrame, limits: tuple[float, float]) -> tuple[float, float] | None:
     """An axis from the lower limit to the ends of the intervals, at most half above the largest mean, so that a wide
-    interval does not flatten the others; None without a finite lower limit or a value."""
+    interval does not flatten the others, or None without a finite lower limit or a value."""
     least, most = limits
     largest = numbers["mean"].max()
     if not np.isfinite(least) or not np.isfinite(largest):
@@ -153,7 +153,7 @@ def axis_ends(numbers: pd.DataFrame, limits: tuple[float, float]) -> tuple[float
 
 
 def fit(axis: Any, numbers: pd.DataFrame, limits: tuple[float, float]) -> None:
-    """Fit a y axis to the means: from a finite lower limit, else with a margin; logarithmic where the medians of two
+    """Fit a y axis to the means: from a finite lower limit, else with a margin. Logarithmic where the medians of two
     runs are more than ten times apart."""
     if numbers["mean"].isna().all():
         return

@@ -1,6 +1,6 @@
 """Parts of figures: points with intervals, curves with bands, rows of names, grids of panels, legends.
 
-An interval that does not exist (NaN ends) is not plotted; the point stays.
+An interval that does not exist (NaN ends) is not plotted. The point stays.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def band(
     *,
     marker: bool = True,
 ) -> list[Any]:
-    """A curve with the band of its intervals, about eight markers on a long one; a single point gets a line instead.
+    """A curve with the band of its intervals, about eight markers on a long one. A single point gets a line instead.
 
     Returns:
         the line, for a legend.

@@ -1,6 +1,6 @@
 """A figure as a value: its content, its numbers, and how to render it. All figures share one style.
 
-Each figure function returns a `Plot`, which a notebook shows; `save` writes it as SVG and PNG, and its numbers as CSV.
+Each figure function returns a `Plot`, which a notebook shows. `save` writes it as SVG and PNG, and its numbers as CSV.
 This module depends on no analysis.
 """
 
@@ -21,7 +21,7 @@ from evals.files import write_bytes
 if TYPE_CHECKING:
     import pandas as pd
 
-# Okabe and Ito's palette, distinct for all kinds of colour vision; the first is for the base model
+# Okabe and Ito's palette, distinct for all kinds of colour vision. The first is for the base model
 PALETTE = ("#666666", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
@@ -36,11 +36,11 @@ class Plot:
 
     Args:
         name: a file name without ending.
-        title: the figure's content in words; printed above the figure, not inside it.
+        title: the figure's content in words. Printed above the figure, not inside it.
         caption: n, the intervals and what they cover, and all else that a reader needs.
         source: the paper and figure that it redraws ("arXiv 2508.07534, Fig. 1a"), or "" for one of ours.
-        numbers: every number in the figure, one row a point; `unit` names what `low`, `mean` and `high` are in.
-        render: plots on an empty matplotlib Figure; labels its axes with units.
+        numbers: every number in the figure, one row a point. `unit` names what `low`, `mean` and `high` are in.
+        render: plots on an empty matplotlib Figure. Labels its axes with units.
         size: inches.
     """
 
@@ -65,7 +65,7 @@ class Plot:
         return figure
 
     def rendered(self, form: str) -> bytes:
-        """The figure as a file of that form, svg, png or pdf; the same numbers give the same file."""
+        """The figure as a file of that form, svg, png or pdf. The same numbers give the same file."""
         file = BytesIO()
         with _style():
             self.figure.savefig(file, format=form, dpi=_DPI, metadata=UNDATED.get(form))
@@ -106,7 +106,7 @@ def tidy(axis: Any) -> None:
 
 
 def wrap_name(name: str, width: int) -> str:
-    """A name in lines of at most `width` characters, broken at spaces; a longer word after an underscore, a plus or a
+    """A name in lines of at most `width` characters, broken at spaces. A longer word after an underscore, a plus or a
     slash."""
     parts = []
     for word in re.findall(r"\S+\s*", name):
@@ -120,7 +120,7 @@ def wrap_name(name: str, width: int) -> str:
 
 
 def save(plot: Plot, folder: Path, endings: Sequence[str] = ("svg", "png", "csv")) -> dict[str, Path]:
-    """Write NAME.svg, NAME.png and NAME.csv (the numbers), or only some `endings`; same input, same files.
+    """Write NAME.svg, NAME.png and NAME.csv (the numbers), or only some `endings`. Same input, same files.
 
     Returns:
         ending without its dot -> path.

@@ -1,1 +1,1 @@
-"""Sampling: from prompts to graded samples, resumable; one file per engine in `engines/`."""
+"""Sampling: from prompts to graded samples, resumable. One file per engine in `engines/`."""

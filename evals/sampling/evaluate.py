@@ -94,18 +94,18 @@ def evaluate(
     check: Callable[[str], object] | None = None,
     run: Mapping[str, Any] | None = None,
 ) -> dict[str, Path]:
-    """Sample and grade; returns the verdict table of each benchmark, in the protocol's order.
+    """Sample and grade. Returns the verdict table of each benchmark, in the protocol's order.
 
     Args:
-        model_path: a folder or a hub id; for a server, the model's name there.
+        model_path: a folder or a hub id. For a server, the model's name there.
         protocol: a name in `protocols.PROTOCOLS`, or a Protocol (overridden, say).
-        data_dir: benchmark files (`benchmarks.load`); None reads from the hub.
+        data_dir: benchmark files (`benchmarks.load`). None reads from the hub.
         seed: with benchmark, problem and sample number it decides each sample.
         engine: a name in `engines.ENGINES`, or an Engine.
-        progress: shown on stderr, as a bar or (without a terminal) as lines; None shows it only on a terminal.
-        check: called after each batch is stored, and between two tokens, with the state of the evaluation; it raises to
+        progress: shown on stderr, as a bar or (without a terminal) as lines. None shows it only on a terminal.
+        check: called after each batch is stored, and between two tokens, with the state of the evaluation. It raises to
             stop, which loses the samples under way.
-        run: whose evaluation it is, as names and values; it stands in the manifests and in the files of verdicts.
+        run: whose evaluation it is, as names and values. It stands in the manifests and in the files of verdicts.
     Raises:
         ValueError: before the model is loaded: unknown name, wrong data, or `out_dir` has samples of other settings.
     """
@@ -250,7 +250,7 @@ def _identity(plan: Plan, engine: Engine, model: dict[str, Any]) -> dict[str, An
 
 
 def _record(model_path: str | Path, protocol: Protocol, data_dir: str | Path | None) -> dict[str, Any]:
-    """Metadata stored beside the samples; not part of their identity."""
+    """Metadata stored beside the samples. Not part of their identity."""
     packages = ("mpmath", "datasets", "pyarrow")
     return {
         "model_path": str(model_path),
@@ -338,7 +338,7 @@ def _run(
 
 
 def _prompt_nats(engine: Engine, requests: Sequence[Request], name: str) -> dict[str, float] | None:
-    """How well the model predicts the first prompts, for the record; None: this engine does not measure it. Warns of a
+    """How well the model predicts the first prompts, for the record. None: this engine does not measure it. Warns of a
     model that cannot read them."""
     measure: Callable[[Sequence[Request]], PromptNats | None] | None = getattr(engine, "prompt_nats", None)
     measured = None if measure is None else measure(requests)
@@ -399,7 +399,7 @@ class _GradingQueue:
         self._collect(wait=False)
 
     def finish(self) -> dict[Key, Grade]:
-        """Every grade; waits for the last one."""
+        """Every grade. Waits for the last one."""
         self._collect(wait=True)
         return self._grades
 

@@ -1,4 +1,4 @@
-"""The live line of an evaluation: a bar on a terminal, else a line every 30 s with what is new; trouble at once."""
+"""The live line of an evaluation: a bar on a terminal, else a line every 30 s with what is new. Trouble at once."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Live:
         return f"after {self._done} of {self._total} samples of {self._name}"
 
     def tokens(self, count: int, trouble: str = "") -> None:
-        """The batch under way has so many tokens; `trouble`: what holds it up, in words."""
+        """The batch under way has so many tokens. `trouble`: what holds it up, in words."""
         self._tokens, self._trouble = count, trouble
         self._show()
 

@@ -83,7 +83,7 @@ class PromptNats:
 
 
 def prompt_nats(model: Any, tokenizer: Any, prompts: Iterable[Iterable[int]]) -> PromptNats | None:
-    """Read the first different prompts, one pass each; None if none of them has two tokens.
+    """Read the first different prompts, one pass each, or None if none of them has two tokens.
 
     Args:
         model: of transformers. prompts: token ids.

@@ -1,9 +1,9 @@
 """Samples on disk, so that a killed evaluation resumes where it was.
 
-    <folder>/manifest.json      all settings that decide the samples; other settings are refused. With the verdicts it
+    <folder>/manifest.json      all settings that decide the samples. Other settings are refused. With the verdicts it
                                 changes, so that both always say the same
     <folder>/growing.json       while more samples are drawn: how many of each problem
-    <folder>/shards/*.parquet   the samples, one file for each finished batch; the hash of its content is in its name
+    <folder>/shards/*.parquet   the samples, one file for each finished batch. The hash of its content is in its name
 
 A kill loses the batch that is being sampled and nothing else. A damaged shard is sampled again.
 """
@@ -53,7 +53,7 @@ class SampleStore:
         self._growing = folder / GROWING
 
     def _files(self) -> list[Path]:
-        """The shards that were written; another file of the folder is not ours to read or delete."""
+        """The shards that were written. Another file of the folder is not ours to read or delete."""
         return sorted(path for path in self.shards.glob("*.parquet") if SHARD.fullmatch(path.name))
 
     def locked(self) -> AbstractContextManager[None]:
@@ -70,10 +70,10 @@ class SampleStore:
 
         Args:
             identity: what decides the samples (JSON values).
-            record: metadata stored beside the samples; not part of their identity.
+            record: metadata stored beside the samples. Not part of their identity.
             run: the run that they are of, if any.
         Raises:
-            ValueError: the folder holds samples of another identity; each differing field with its old and new value.
+            ValueError: the folder holds samples of another identity. Each differing field with its old and new value.
             DamagedFileError: the manifest cannot be read.
         """
         old = self.read_manifest()

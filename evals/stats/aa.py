@@ -29,7 +29,7 @@ class SplitRate:
         splits: how many were tried. disjoint: how many of them can share no run at all.
         false: those with a verdict on some benchmark: about the method, or, with fewer than `MIN_SEEDS` seeds, about
             the checkpoints, which do differ. by_benchmark: those on each benchmark, corrected likewise.
-        low, high: 95 % interval of the share of false verdicts, by the jackknife over runs; if none or all are false,
+        low, high: 95 % interval of the share of false verdicts, by the jackknife over runs. If none or all are false,
             Clopper and Pearson's for `disjoint` splits.
     """
 
@@ -50,8 +50,8 @@ def aa(tables: Mapping[str, ArrayLike], *, sizes: Sequence[int] = SIZES, splits:
     """How often a method differs from itself, by the number of seeds on each side.
 
     Args:
-        tables: benchmark -> [R, P], a value for each run and problem; the same runs in all.
-        sizes: seeds a side; those with 2 s > R are skipped.
+        tables: benchmark -> [R, P], a value for each run and problem. The same runs in all.
+        sizes: seeds a side. Those with 2 s > R are skipped.
         splits: approximate number for each size (all of them if there are fewer). Each random order of the runs is cut
             into as many disjoint pairs of sides as possible.
     Raises:

@@ -28,7 +28,7 @@ LEVEL = 0.98  # the prediction interval's. With 95 %, up to 6 % of the study's o
 
 @dataclass(frozen=True)
 class Crossing:
-    """Where a curve first reaches the target: after step `after`, at the latest at step `at`; `at` is inf if never."""
+    """Where a curve first reaches the target: after step `after`, at the latest at step `at`. `at` is inf if never."""
 
     after: float
     at: float
@@ -40,8 +40,8 @@ class Crossing:
 
 @dataclass(frozen=True)
 class Acceptance:
-    """The verdict about one run. `low` and `high`: the steps that a further seed of the reference needs; None without a
-    known spread."""
+    """The verdict about one run. `low` and `high`: the steps that a further seed of the reference needs, or None
+    without a known spread."""
 
     verdict: Verdict
     run: Crossing

@@ -55,13 +55,11 @@ Answer = Literal["a difference", "may be noise", "these numbers cannot decide it
 DIFFERENCE: Answer = "a difference"
 NOISE: Answer = "may be noise"
 UNDECIDED: Answer = "these numbers cannot decide it"
-LEVEL = (
-    0.05  # the first is for the largest probability ("a difference"), the second for the typical one ("may be noise")
-)
+LEVEL = 0.05  # the largest probability up to which it is "a difference". The typical one: "may be noise"
 TYPICAL_LEVEL = 0.01  # "a difference" needs a typical probability of at most this, too
 RHO = 0.3
 RHO_SOURCE = "spread of rates 0.3, which is low for public models (results/agree.md)"
-MOST = 4096  # samples or seeds; a gap that needs more is out of reach
+MOST = 4096  # samples or seeds. A gap that needs more is out of reach
 NEGLIGIBLE = 1e-9  # a tail of H below it is not refined
 REACH = 40.0  # standard deviations of a distribution that are kept
 
@@ -71,7 +69,7 @@ class Score:
     """One side: `correct` of `tries` samples, which are problems x samples x seeds.
 
     Attributes:
-        seeds: training seeds that the score averages; they matter only with a seed spread.
+        seeds: training seeds that the score averages. They matter only with a seed spread.
     """
 
     correct: int
@@ -85,7 +83,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Chance:
-    """Probabilities of a gap at least this large if nothing differs; `typical` is None if no spread is known."""
+    """Probabilities of a gap at least this large if nothing differs. `typical` is None if no spread is known."""
 
     largest: float
     typical: float | None
@@ -95,8 +93,8 @@ def chance(a: Score, b: Score, *, rho: float | None = RHO, seed_sd: float = 0.0)
     """The largest and the typical probability of the gap of two scores on the same problems.
 
     Args:
-        rho: the spread of the rates, 0 to 1; None: not known.
-        seed_sd: the standard deviation of a training seed's effect on a score, as a share; 0: no training differs.
+        rho: the spread of the rates, 0 to 1. None: not known.
+        seed_sd: the standard deviation of a training seed's effect on a score, as a share. 0: no training differs.
     """
     typical = None if rho is None else typical_probability(a, b, rho=rho, seed_sd=seed_sd)
     return Chance(largest_probability(a, b, seed_sd=seed_sd), typical)
@@ -151,7 +149,7 @@ class _Tails:
         self.mean = total * tries_a / (tries_a + tries_b)
 
     def above(self, gap: float, *, equal_rates: bool = False) -> float:
-        """P(gap of A over B >= gap); 1 for a gap of 0 or less, as the bound is for tails beyond the mean.
+        """P(gap of A over B >= gap). 1 for a gap of 0 or less, as the bound is for tails beyond the mean.
 
         Args:
             equal_rates: H's own tail alone, which is fast.
@@ -191,7 +189,7 @@ def _tilted_tail(x: Vector, pmf: Vector, mean: float, least: int, end: int, part
     kept, values = x[: end + 1] - mean, pmf[: end + 1].copy()
     values[-1] *= part
     theta = 0.0
-    for _ in range(60):  # Newton; the mean rises with theta
+    for _ in range(60):  # Newton. The mean rises with theta
         weights = values * np.exp(theta * (kept - kept[-1]))
         weights /= weights.sum()
         off = float(weights @ kept)
@@ -274,7 +272,7 @@ def smallest_gap(a: Score, b: Score, decide: Callable[[Score, Score], Answer]) -
 
 
 def needed(differs: Callable[[int], bool]) -> int | None:
-    """The smallest number, 1 to `MOST`, from which on it is a difference, by doubling and halving; None beyond."""
+    """The smallest number, 1 to `MOST`, from which on it is a difference, by doubling and halving. None beyond."""
     low, high = 0, 1
     while not differs(high):
         low, high = high, 2 * high

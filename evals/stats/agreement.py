@@ -45,7 +45,7 @@ class Cause:
     size: str
 
 
-# In the order of how often the ledger found it; tests/evals/stats/test_agreement.py counts again in results/ledger.
+# In the order of how often the ledger found it. tests/evals/stats/test_agreement.py counts again in results/ledger.
 LOOK = (
     Cause("extraction and grading", 14, "moved 14 of 67 scores, by 1.6 to 34.1 points"),
     Cause("selection of a checkpoint", 4, "moved 4 of 67 scores, by 1.2 to 16.7 points"),
@@ -66,7 +66,7 @@ class Side:
 
     Attributes:
         printed: its digits, such as "47.4", or a count, such as "13/30". problems: how many.
-        samples: per problem; None: unknown.
+        samples: per problem. None: unknown.
         seeds: trainings that it averages. best_of: it is the best of so many evaluations.
     """
 
@@ -97,8 +97,8 @@ class Setting:
     """The values that both sides share.
 
     Attributes:
-        metric: "avg", "pass@k" or "maj@k". rho: the spread of rates, with its source; None: unknown.
-        seed_sd: the standard deviation of training seeds as a share, with its source; 0: nothing was trained again.
+        metric: "avg", "pass@k" or "maj@k". rho: the spread of rates, with its source. None: unknown.
+        seed_sd: the standard deviation of training seeds as a share, with its source. 0: nothing was trained again.
         greedy: both sides decode greedily.
     """
 
@@ -186,7 +186,7 @@ class Agreement:
     @cached_property
     def needed(self) -> tuple[int, str] | None:
         """(how many, "samples per problem" or "training seeds"), on both sides, with which a gap of this size would be
-        a difference; None if no number is enough."""
+        a difference, or None if no number is enough."""
         if self.setting.metric != "avg" or self.a.share == self.b.share or not self.cases:
             return None
         problems, seeds = self.a.problems, (self.a.seeds, self.b.seeds)

@@ -30,7 +30,7 @@ UNLIKE = 3.0  # the ratio of two sides' spreads from which each seed is shown
 
 @dataclass(frozen=True)
 class Collapses:
-    """How many of a side's seeds collapsed; the mean of all its seeds, and that of the seeds that did not collapse."""
+    """How many of a side's seeds collapsed. The mean of all its seeds, and that of the seeds that did not collapse."""
 
     count: int
     seeds: int
@@ -60,7 +60,7 @@ def collapses(scores: Sequence[float]) -> Collapses:
     to 7 %. Fewer than three seeds show no collapse.
 
     Args:
-        scores: [S], each seed's mean, a fraction; higher is better.
+        scores: [S], each seed's mean, a fraction. Higher is better.
     """
     values = np.asarray(scores, dtype=float)
     middle = float(np.median(values))
@@ -70,7 +70,7 @@ def collapses(scores: Sequence[float]) -> Collapses:
 
 
 def unlike(a: Sequence[float], b: Sequence[float]) -> bool:
-    """Whether one side's seeds spread three times as much as the other's; False without two seeds of each."""
+    """Whether one side's seeds spread three times as much as the other's. False without two seeds of each."""
     if min(len(a), len(b)) < 2:
         return False
     least, most = sorted(float(np.std(side, ddof=1)) for side in (a, b))
@@ -93,7 +93,7 @@ class Undoing:
 
     @property
     def needed(self) -> int | None:
-        """How many seeds show one with 95 %; None for a share of zero, or of all."""
+        """How many seeds show one with 95 %, or None for a share of zero, or of all."""
         return math.ceil(math.log(UNSEEN) / math.log1p(-self.share)) if 0 < self.share < 1 else None
 
 
@@ -101,7 +101,7 @@ def undoing(
     means: tuple[float, float], seeds: tuple[int, int], metric: str, *, within: float | None = None
 ) -> Undoing | None:
     """The collapses that are most easily missed of those that would undo a resolved difference, or with `within`,
-    equality within that margin; None if the seeds at hand would show each of them with at least 95 %.
+    equality within that margin, or None if the seeds at hand would show each of them with at least 95 %.
 
     Let m be the mean of the better side, f what a collapsed training has, d the difference. If a share r of that side's
     trainings collapses to f, its mean falls by r |m - f|: d is undone from r = |d| / |m - f| on. S seeds show none of
@@ -112,7 +112,7 @@ def undoing(
     of at most r |m - f|, so the verdict asks for (1 - r)^S <= 0.05, which is how often such seeds come.
 
     Args:
-        means, seeds: of a and b; 0 seeds of a side that was not trained, which cannot collapse.
+        means, seeds: of a and b, 0 seeds of a side that was not trained, which cannot collapse.
         metric: one of `COLLAPSED_AT`. No such value is known of lengths and of training curves: None.
     """
     if metric not in COLLAPSED_AT:

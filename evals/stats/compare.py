@@ -166,7 +166,7 @@ def line_form(line: Line) -> str:
 
 
 def difference_text(line: Line) -> str:
-    """ "+4.5 [+1.2, +7.8]"; without a difference, the reason."""
+    """ "+4.5 [+1.2, +7.8]". Without a difference, the reason."""
     if line.difference is None:
         return f"{NONE} ({line.why})"
     form = line_form(line)
@@ -183,7 +183,7 @@ def corrected(lines: Sequence[Line], family: str, size: int | None = None) -> li
     """The lines with p-values corrected together (Holm).
 
     Args:
-        family: its name, for readers. size: the number of declared comparisons; None: these lines.
+        family: its name, for readers. size: the number of declared comparisons. None: these lines.
     """
     p_values = holm([line.p_value for line in lines], family=size)
     p_equals = holm([line.p_equal for line in lines], family=None if size is None else size)
@@ -253,11 +253,11 @@ def compare_runs(
 
     Args:
         metrics: of `verdict_table.METRICS`.
-        ks: for pass, maj, unsolvable. None takes the fewest samples that a problem has in either run; if that
+        ks: for pass, maj, unsolvable. None takes the fewest samples that a problem has in either run. If that
             is 1, these metrics equal avg and are skipped.
-        benchmarks: some of those in both; None takes them all.
-        margin: a difference up to this size counts as none, for "equal"; a fraction.
-        allow_different: compare even if protocol, prompt, decoding or data differ; the result lists the differences.
+        benchmarks: some of those in both. None takes them all.
+        margin: a difference up to this size counts as none, for "equal". A fraction.
+        allow_different: compare even if protocol, prompt, decoding or data differ. The result lists the differences.
     Raises:
         UsageError: no benchmark, or no problem, in common; an unknown benchmark; measured in different ways; other
             golds for the same problem.
@@ -300,10 +300,10 @@ def compare_average(
     ks: Sequence[int] = (),
     margin: float | None = None,
 ) -> Line:
-    """One metric's mean over several benchmarks, each with the same weight; p-values not corrected yet.
+    """One metric's mean over several benchmarks, each with the same weight. p-values not corrected yet.
 
     Args:
-        ks: for metrics of k: the first of them that a benchmark allows; (): the most samples that both runs have there.
+        ks: for metrics of k: the first of them that a benchmark allows. (): the most samples that both runs have there.
     """
     pairs, values, counts, used = [], [], [], []
     for benchmark in benchmarks:
@@ -370,7 +370,7 @@ def _both_graded(a: MeasuredRun, b: MeasuredRun, benchmark: str) -> bool:
 
 
 def _whatever_they_are(run: MeasuredRun, benchmark: str) -> str:
-    """The bounds of the average, whatever its unscored samples are; "" if they do not change it."""
+    """The bounds of the average, whatever its unscored samples are, or "" if they do not change it."""
     [average] = score(run.tables[benchmark], ks=(), metrics=("avg",))
     ends = unscored_text(average).removeprefix(": ")
     return f": {average.name} is {number_text(average.value, 100)} without them, and {ends}" if ends else ""
@@ -459,12 +459,12 @@ def _means(scores: Sequence[tuple[float, ...]]) -> tuple[float, ...]:
 
 
 def _seed_scores(values: Matrix, run: MeasuredRun) -> tuple[float, ...]:
-    """The mean of each training seed of [S, P]; () without a training, or without a problem."""
+    """The mean of each training seed of [S, P], or () without a training, or without a problem."""
     return tuple(values.mean(axis=1).tolist()) if run.trained and values.size else ()
 
 
 def _counts(benchmark: str, a: VerdictTable, b: VerdictTable) -> dict[str, Any]:
-    """Shared problems, and the fewest samples of a problem in each; refuses other golds for the same problem."""
+    """Shared problems, and the fewest samples of a problem in each. Refuses other golds for the same problem."""
     gold_a, gold_b = a.golds, b.golds
     shared = gold_a.keys() & gold_b.keys()
     if not shared:

@@ -27,7 +27,7 @@ def counts_of_rows(rows: object) -> tuple[pd.DataFrame, dict[Any, int], str]:
     matters to maj@k alone.
 
     Args:
-        rows: of one benchmark, a pandas frame or Arrow table; `train_seed` is 0 where it has no such column.
+        rows: of one benchmark, a pandas frame or Arrow table. `train_seed` is 0 where it has no such column.
     Raises:
         UsageError: no rows, a missing column or value, an unknown verdict, several benchmarks, or a sample that is
             there twice.
@@ -40,8 +40,8 @@ def counts_of_rows(rows: object) -> tuple[pd.DataFrame, dict[Any, int], str]:
     cell = seed * len(problems) + problem
     if (again := pd.DataFrame({"cell": cell, "sample": rows["sample"]}).duplicated()).any():
         twice = rows[["train_seed", "problem_id", "sample"]][again].iloc[0]
-        which = ", ".join(f"{name} {value}" for name, value in twice.items())
-        raise UsageError(f"the verdict table holds the same sample twice: {which}")
+        place_of_sample = ", ".join(f"{name} {value}" for name, value in twice.items())
+        raise UsageError(f"the verdict table holds the same sample twice: {place_of_sample}")
     scored, correct = (rows["verdict"] != Verdict.UNSCORED).to_numpy(), (rows["verdict"] == Verdict.CORRECT).to_numpy()
     length, answer = (pd.to_numeric(rows[name]).to_numpy(float, na_value=np.nan) for name in ("tokens", "answer_class"))
     replied = (~rows["finish_reason"].isin(WITHHELD)).to_numpy()
@@ -83,12 +83,12 @@ def counts_of_rows(rows: object) -> tuple[pd.DataFrame, dict[Any, int], str]:
 def _votes(
     cell: NDArray[np.int_], answer: NDArray[np.int_], correct: NDArray[np.bool_], cells: pd.MultiIndex
 ) -> tuple[list[tuple[int, tuple[int, ...]]], str]:
-    """(of each cell: the votes of the correct class, the sorted ones of the others; a contradiction, or "")."""
+    """(of each cell: the votes of the correct class, the sorted ones of the others, a contradiction, or "")."""
     answers, place = np.unique(answer, return_inverse=True)
-    classes, which = np.unique(cell * len(answers) + place, return_inverse=True)
+    classes, class_of_vote = np.unique(cell * len(answers) + place, return_inverse=True)
     right: dict[int, tuple[int, int]] = {}  # (class, votes)
     rivals: dict[int, list[int]] = {}
-    sizes, rights = np.bincount(which), np.bincount(which, correct)
+    sizes, rights = np.bincount(class_of_vote), np.bincount(class_of_vote, correct)
     of_cell, of_answer = (classes // len(answers)).tolist(), answers[classes % len(answers)].tolist()
     for c, number, size, of_right in zip(of_cell, of_answer, sizes.tolist(), rights.tolist(), strict=True):
         if not of_right:
@@ -103,7 +103,7 @@ def _votes(
 
 
 def _checked(rows: Any) -> pd.DataFrame:
-    """The table with all of `COLUMNS`; else a UsageError that names the fault."""
+    """The table with all of `COLUMNS`, else a UsageError that names the fault."""
     frame: pd.DataFrame = rows.to_pandas() if hasattr(rows, "to_pandas") else rows
     if missing := [name for name in NEEDED if name not in frame]:
         raise UsageError(f"the verdict table lacks the column(s) {', '.join(missing)}")

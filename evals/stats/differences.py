@@ -1,6 +1,6 @@
 """The difference of two runs on the same problems, paired by problem: interval, p-values and verdict.
 
-A verdict about a *method* needs at least three training seeds of each trained run; the interval then includes their
+A verdict about a *method* needs at least three training seeds of each trained run. The interval then includes their
 spread. With fewer the difference is between the checkpoints that were measured. Nothing here is random.
 """
 
@@ -45,10 +45,11 @@ class Paired:
 
     Attributes:
         interval: None for one problem, or for unbounded values that are all equal: no spread is known.
-        p_value: of "no difference", two-sided; consistent with the interval at every level (`Estimate.p_value`).
+        p_value: of "no difference", two-sided. Consistent with the interval at every level (`Estimate.p_value`).
         test: the test in words.
         seeds_covered: every trained side has at least `MIN_SEEDS` training seeds, so that this is about methods.
-        p_not_lower, p_not_higher: one-sided p-values of "a loss (gain) of at least the margin"; None without a margin.
+        p_not_lower, p_not_higher: one-sided p-values of "a loss (gain) of at least the margin", or None without a
+            margin.
     """
 
     difference: float
@@ -75,14 +76,14 @@ def paired(
 ) -> Paired:
     """The difference a - b of two runs on the same problems.
 
-    Where every trained side has at least `MIN_SEEDS` seeds, interval and p-values cover problems and seeds; else
+    Where every trained side has at least `MIN_SEEDS` seeds, interval and p-values cover problems and seeds, else
     problems only, with the seeds averaged.
 
     Args:
         a, b: [P], or [S, P] with training seeds that are independent in a and b (S may differ).
         trained: False for a model without a training run here: it has no training seeds, and its rows are averaged.
         bounds: of the values, so a difference lies within (low - high, high - low).
-        margin: for the one-sided p-values; in the unit of the values.
+        margin: for the one-sided p-values. In the unit of the values.
     Raises:
         ValueError: different numbers of problems, or as `over_problems`.
     """
@@ -99,7 +100,7 @@ def paired_average(
     """`paired` of the mean over several benchmarks, each with the same weight.
 
     Args:
-        pairs: (a, b) of each benchmark, as for `paired`; the seeds of a run are in the same order in all of them.
+        pairs: (a, b) of each benchmark, as for `paired`. The seeds of a run are in the same order in all of them.
     """
     estimate, covered = estimated(pairs, trained, bounds)
     return _tested(estimate, margin, covered, "one problem")
@@ -160,10 +161,10 @@ def _tested(estimate: Estimate, margin: float | None, seeds_covered: bool, why_n
 
 
 def word(difference: float | None, p_holm: float | None, p_equal: float | None, seeds_covered: bool) -> Word:
-    """The only rule that turns corrected p-values into a verdict; `scoped` says about which trainings.
+    """The only rule that turns corrected p-values into a verdict. `scoped` says about which trainings.
 
     Args:
-        p_holm: for "no difference", corrected for its family. p_equal: for TOST, corrected in the same way; None
+        p_holm: for "no difference", corrected for its family. p_equal: for TOST, corrected in the same way, or None
             without margin.
     """
     if difference is None or p_holm is None:
@@ -187,8 +188,8 @@ def holm(p_values: Sequence[float | None], *, family: int | None = None) -> list
     """Holm's adjusted p-values: rejecting those <= alpha errs anywhere in the family at most alpha of the time.
 
     Args:
-        p_values: in any order; None (not measured) remains None.
-        family: the size of the declared family; its members without a p-value count as 1. None: the p-values given.
+        p_values: in any order. None (not measured) remains None.
+        family: the size of the declared family. Its members without a p-value count as 1. None: the p-values given.
     Raises:
         ValueError: a p-value outside [0, 1], or a family smaller than the number of p-values.
     """
@@ -199,7 +200,7 @@ def holm(p_values: Sequence[float | None], *, family: int | None = None) -> list
     family = len(measured) if family is None else family
     if family < len(measured):
         raise ValueError(f"family: expected at least the {len(measured)} p-values given, got {family}")
-    # not statsmodels' multipletests, which takes seconds to import and collects garbage; the tests compare with it
+    # not statsmodels' multipletests, which takes seconds to import and collects garbage. The tests compare with it
     adjusted: list[float | None] = [None] * len(p_values)
     reached = 0.0
     order = sorted((p, i) for i, p in enumerate(p_values) if p is not None)

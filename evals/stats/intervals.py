@@ -92,8 +92,8 @@ class Estimate:
 
     @cached_property
     def exact(self) -> float | None:
-        """The p-value of McNemar's exact test of "no difference" (Psychometrika 12, 1947; two-sided), where every
-        problem's difference is -1, 0 or 1, as with one response to each on both sides; else None. Each problem that
+        """The p-value of McNemar's exact test of "no difference" (Psychometrika 12, 1947, two-sided), where every
+        problem's difference is -1, 0 or 1, as with one response to each on both sides, else None. Each problem that
         differs is then as likely to be 1 as -1, whatever the shares of right answers."""
         if self.bounds is None or not _of_differences(self.bounds) or self.seeds or len(self.blocks) != 1:
             return None
@@ -124,7 +124,7 @@ class Estimate:
     def p_value(self, null: float = 0.0) -> float | None:
         """Two-sided p-value of "the mean is `null`": 1 - the largest confidence level whose interval excludes it.
 
-        To 1e-9; p <= 0.05 and "the 95 % interval excludes `null`" are therefore the same statement.
+        To 1e-9. p <= 0.05 and "the 95 % interval excludes `null`" are therefore the same statement.
         """
         low, high = 0.0, 1.0
         for _ in range(30):
@@ -136,17 +136,17 @@ class Estimate:
         return (low + high) / 2
 
     def p_above(self, null: float) -> float | None:
-        """One-sided p-value of "the mean is at most `null`"; small if it is above."""
+        """One-sided p-value of "the mean is at most `null`". Small if it is above."""
         p = self.p_value(null)
         return None if p is None else p / 2 if self.mean > null else 1 - p / 2
 
     def p_below(self, null: float) -> float | None:
-        """One-sided p-value of "the mean is at least `null`"; small if it is below."""
+        """One-sided p-value of "the mean is at least `null`". Small if it is below."""
         p = self.p_value(null)
         return None if p is None else p / 2 if self.mean < null else 1 - p / 2
 
     def _half(self, quantile: float) -> float:
-        """The half-width before it is fitted to the bounds; `quantile` is 0.975 for 95 %."""
+        """The half-width before it is fitted to the bounds. `quantile` is 0.975 for 95 %."""
         error, df = self._seeds_part
         problems = self._half_of_problems(quantile)
         return math.hypot(problems, t_quantile(quantile, df) * error) if df else problems
@@ -182,7 +182,7 @@ class Estimate:
 
     @cached_property
     def _seeds_part(self) -> tuple[float, float]:
-        """The standard error and Welch's degrees of freedom (Biometrika 34, 1947); S - 1 for one side, 0 without."""
+        """The standard error and Welch's degrees of freedom (Biometrika 34, 1947). S - 1 for one side, 0 without."""
         if not self.seeds:
             return 0.0, 0.0
         variances = [_variance_of_mean(side) for side in self.seeds]
@@ -215,13 +215,13 @@ def estimate(tables: Sequence[ArrayLike], *, bounds: Bounds = (0.0, 1.0)) -> Est
             fewer than `MIN_SEEDS` seeds the interval covers problems only.
         bounds: as for `over_problems`.
     Raises:
-        ValueError: as `over_problems`, for matrices; or the numbers of seeds differ.
+        ValueError: as `over_problems`, for matrices, or the numbers of seeds differ.
     """
     return joined_estimate([[checked(table, 2, bounds) for table in tables]], bounds)
 
 
 def joined_estimate(sides: Sequence[Sequence[Vector]], bounds: Bounds) -> Estimate:
-    """The first side, minus the second if there are two; each side has one table [S, P] for each benchmark.
+    """The first side, minus the second if there are two. Each side has one table [S, P] for each benchmark.
 
     Args:
         bounds: of a value of the result (of a difference if there are two sides).
@@ -244,11 +244,11 @@ def over_problems(values: ArrayLike, *, bounds: Bounds = (0.0, 1.0)) -> Interval
 
     If all problems have the same value, the data show no spread, but an interval of zero width would be wrong. At most
     a share 1 - (alpha/2)^(1/P) of all problems can then have another value (Clopper and Pearson, 1934, for none seen in
-    P); at each end of the interval these lie at a bound. All wrong on 30 problems gives [0, 0.116].
+    P). At each end of the interval these lie at a bound. All wrong on 30 problems gives [0, 0.116].
 
     Args:
         values: [P].
-        bounds: the least and the greatest value possible; None for values without limits (plain t interval). Bounds
+        bounds: the least and the greatest value possible, or None for values without limits (plain t interval). Bounds
             that are symmetric about zero are those of differences, where nothing differs at zero.
     Returns:
         None for a single problem, and for unbounded values that are all equal: no spread is known.
@@ -277,7 +277,7 @@ def over_seeds(values: ArrayLike, *, bounds: Bounds = (0.0, 1.0)) -> Interval | 
 
 @lru_cache(maxsize=4096)
 def t_quantile(probability: float, df: float) -> float:
-    """The quantile of Student's t with df > 0 degrees of freedom, for probability < 1; the normal one for df = inf."""
+    """The quantile of Student's t with df > 0 degrees of freedom, for probability < 1. The normal one for df = inf."""
     from scipy.special import ndtri, stdtrit
 
     return float(ndtri(probability) if math.isinf(df) else stdtrit(df, probability))
@@ -286,7 +286,7 @@ def t_quantile(probability: float, df: float) -> float:
 def varying(values: Vector, bounds: Bounds) -> float:
     """How many of the values [P] vary, counted by how much: (sum w)^2 / sum w^2, as Kish counts weights (Survey
     Sampling, 1965). w is the distance to the least possible value, or to the greatest, whichever gives fewer; of
-    differences |d|. It is 1 if one problem of thirty is ever solved, or one ever failed; and 1 where one problem fails
+    differences |d|. It is 1 if one problem of thirty is ever solved, or one ever failed, and 1 where one problem fails
     always and the others once in a million times.
     """
     if bounds is None:
@@ -348,7 +348,7 @@ def _score_ends(mean: float, half: float, hidden: float, low: float, high: float
     """The two x at which the mean is as far from x as its error under x allows. Scaled to low..high = 0..1, with the
     mean p, the half-width h and the hidden room e, and with the distance d = |p - x|:
 
-        d^2 = h^2 x(1 - x) / (p(1 - p)) + e x d                      (lower end, x < p; the upper end is its mirror)
+        d^2 = h^2 x(1 - x) / (p(1 - p)) + e x d                      (lower end, x < p, the upper end is its mirror)
 
     Without the last term it is Wilson's equation (JASA 22, 1927): for a proportion of n, h = z sqrt(p(1 - p)/n).
 
@@ -373,7 +373,7 @@ def _score_ends(mean: float, half: float, hidden: float, low: float, high: float
 
 
 def checked(values: ArrayLike, dimensions: int, bounds: Bounds) -> Vector:
-    """The values as an array; the errors of `over_problems`."""
+    """The values as an array. The errors of `over_problems`."""
     array = np.asarray(values, dtype=float)
     if array.ndim != dimensions or array.size == 0:
         shape = "[P], one value per problem (or seed)" if dimensions == 1 else "[S, P], seeds x problems"

@@ -16,7 +16,7 @@ Conditions = Mapping[str, Any]
 class MeasuredRun:
     """The verdicts of one method by benchmark, over one or several training seeds.
 
-    `conditions`, by benchmark, decides the measurement: protocol name, prompt, decoding, data; and `engine` and
+    `conditions`, by benchmark, decides the measurement: protocol name, prompt, decoding, data, and `engine` and
     `model`, which may change a sample but not the measured quantity. None without a manifest beside the verdicts.
     `graded_by`, by benchmark, is how answers were read (`evals.answer_files.own.graded_by`), which a file of graded
     answers states too. `trained`: False for a base model that was not trained, which has no training seeds.
@@ -30,7 +30,7 @@ class MeasuredRun:
 
 
 def decisive_differences(a: Conditions | None, b: Conditions | None) -> list[tuple[str, Any, Any]]:
-    """(field, value in a, value in b) of every difference in the measurement; empty if either side is unknown."""
+    """(field, value in a, value in b) of every difference in the measurement. Empty if either side is unknown."""
     if a is None or b is None:
         return []
     return [

@@ -11,7 +11,7 @@ the two means has the variance
     difference^2 / P  +  2 within^2 / (n S P)  +  2 seed^2 / S
 
 The test is that of `evals.stats.differences.paired`: with fewer than `MIN_SEEDS` seeds a side, over the problems alone
-(it does not cover other seeds, and `seed_sd` has no effect); with more, over problems and seeds.
+(it does not cover other seeds, and `seed_sd` has no effect). With more, over problems and seeds.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ if TYPE_CHECKING:
 
 Vector = NDArray[np.float64]
 QUANTILE = 0.975  # for a two-sided test at 5 %
-MOST = 4096  # seeds; a difference that needs more is reported as out of reach
+MOST = 4096  # seeds. A difference that needs more is reported as out of reach
 
 
 @dataclass(frozen=True)
 class Spread:
     """Standard deviations, as fractions, each with its source.
 
-    `within_sd` of single samples within a problem; `difference_sd` of the true difference of the two methods over
-    problems; `seed_sd` of training seeds.
+    `within_sd` of single samples within a problem. `difference_sd` of the true difference of the two methods over
+    problems. `seed_sd` of training seeds.
 
     Raises:
         UsageError: a value outside [0, 1].
@@ -75,7 +75,7 @@ class Spread:
 def chance(difference: float, spread: Spread, *, problems: int, samples: int, seeds: int) -> float:
     """The power: the chance that the test resolves a true difference, at the 5 % level.
 
-    The difference is normal, its three estimated variances (from the problems; from either side's seeds with the noise)
+    The difference is normal, its three estimated variances (from the problems, from either side's seeds with the noise)
     are chi-square, and all are independent: the chance is integrated over the three. Exact in the normal model, except
     that the noise's own degrees of freedom, 2 (S - 1)(P - 1), are treated as infinite.
 
@@ -111,7 +111,7 @@ def chance(difference: float, spread: Spread, *, problems: int, samples: int, se
 
 def seeds_needed(difference: float, spread: Spread, *, target_power: float, problems: int, samples: int) -> int | None:
     """The fewest training seeds (at least `MIN_SEEDS`, so that the interval covers them) that give that power, by
-    doubling and halving; None beyond MOST."""
+    doubling and halving. None beyond MOST."""
     if not 0 < target_power < 1:
         raise UsageError(f"power: expected a number between 0 and 1, got {target_power!r}")
 
@@ -130,7 +130,7 @@ def seeds_needed(difference: float, spread: Spread, *, target_power: float, prob
 
 
 def seeds_of_claim(over: str, parts: Sequence[tuple[float, Spread, int, int]], target_power: float) -> int | None:
-    """The fewest training seeds that resolve the differences on several benchmarks; None beyond `MOST`.
+    """The fewest training seeds that resolve the differences on several benchmarks. None beyond `MOST`.
 
     Args:
         over: "each", "most" (the median one), or "average": their mean, as on one benchmark with as many problems as
@@ -201,7 +201,7 @@ def default_spread(benchmark: str = "") -> Spread:
 
 
 def measured_spread(table: VerdictTable, name: str, *, fallback: Spread, second: VerdictTable | None = None) -> Spread:
-    """The components that a verdict table shows, by the method of moments; the others come from `fallback`, and all of
+    """The components that a verdict table shows, by the method of moments. The others come from `fallback`, and all of
     them where the samples of each problem are alike (all incorrect, say): a zero would promise that nothing varies. A
     component that is not above the noise of independent samples is 0, and its note says so. Two methods measured with
     the same seeds have less noise than that.

@@ -25,8 +25,8 @@ class Repeat:
     Attributes:
         mean: our value. own_variance: its variance on these problems.
         paper_variance: the variance of one measurement of the paper.
-        df: degrees of freedom of both, S - 1 of our seeds; inf if the variance is a bound and not an estimate.
-        unknown: why there is no variance; then the others are NaN.
+        df: degrees of freedom of both, S - 1 of our seeds. inf if the variance is a bound and not an estimate.
+        unknown: why there is no variance. Then the others are NaN.
     """
 
     mean: float
@@ -42,7 +42,7 @@ class Repeat:
 
 @dataclass(frozen=True)
 class Comeback:
-    """low, high: the 95 % prediction interval for the published value; None if unknown. why: of "cannot tell"."""
+    """low, high: the 95 % prediction interval for the published value, or None if unknown. why: of "cannot tell"."""
 
     answer: Answer
     low: float | None
@@ -68,9 +68,9 @@ def repeat(
 
     Args:
         values: [S, P], ours: training seeds x problems.
-        samples, paper_samples: of each problem, ours and the paper's. Fewer samples of theirs scale the variance up;
-            more do not scale it down, because the seeds' part remains.
-        paper_seeds: how many runs the published value averages; unused for an untrained model.
+        samples, paper_samples: of each problem, ours and the paper's. Fewer samples of theirs scale the variance up.
+            More do not scale it down, because the seeds' part remains.
+        paper_seeds: how many runs the published value averages. Unused for an untrained model.
         noise: the variance that sampling leaves in one seed's mean over problems.
         bounded: the values lie in 0..1.
     """
@@ -95,20 +95,20 @@ def repeat(
     return Repeat(mean, variance / seeds, variance * more / paper_seeds, seeds - 1.0)
 
 
-def come_back(published: float, ours: Repeat, margin: float | None) -> Comeback:
+def come_back(published: float, prediction: Repeat, margin: float | None) -> Comeback:
     """Whether the published value comes back.
 
     comes back: the true difference lies within the margin (two one-sided tests at 5 %). does not come back: the
     published value lies outside the 95 % prediction interval. cannot tell: neither.
 
     Args:
-        margin: the largest difference that counts as none; None: not declared, so nothing comes back.
+        margin: the largest difference that counts as none. None: not declared, so nothing comes back.
     """
-    if ours.unknown:
-        return Comeback("cannot tell", None, None, margin, ours.unknown)
-    half = ours.half()
-    low, high = ours.mean - half, ours.mean + half
-    if margin is not None and abs(published - ours.mean) + ours.half(0.9) < margin:
+    if prediction.unknown:
+        return Comeback("cannot tell", None, None, margin, prediction.unknown)
+    half = prediction.half()
+    low, high = prediction.mean - half, prediction.mean + half
+    if margin is not None and abs(published - prediction.mean) + prediction.half(0.9) < margin:
         return Comeback("comes back", low, high, margin)
     if not low <= published <= high:
         return Comeback("does not come back", low, high, margin)

@@ -20,7 +20,7 @@ class Counts:
     """The numbers of correct tries, `low` to `high` of `tries`, that print as a score.
 
     Attributes:
-        how: the score is "rounded"; "cut", if its further digits were left off; or "padded": it has fewer digits than
+        how: the score is "rounded". "cut", if its further digits were left off, or "padded": it has fewer digits than
             it shows, as 88.30 for 88.3.
     """
 

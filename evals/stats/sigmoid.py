@@ -27,7 +27,7 @@ class SigmoidFit:
     """A least-squares fit.
 
     Attributes:
-        a, b, mid, start: see `sigmoid`; `start` is given. covariance: of (a, b, mid). noise: the residuals' deviation.
+        a, b, mid, start: see `sigmoid`. `start` is given. covariance: of (a, b, mid). noise: the residuals' deviation.
         df: points less three.
     """
 
@@ -41,7 +41,7 @@ class SigmoidFit:
 
     @property
     def a_error(self) -> float:
-        """Standard error of `a`; infinite where the points do not show it."""
+        """Standard error of `a`. Infinite where the points do not show it."""
         return math.sqrt(float(self.covariance[0, 0]))
 
     def value(self, compute: ArrayLike) -> Vector:

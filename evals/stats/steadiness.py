@@ -24,7 +24,7 @@ def bayes_at_n(correct: ArrayLike, scored: ArrayLike) -> tuple[float, float]:
 
 
 def cover_at(correct: ArrayLike, scored: ArrayLike, tau: float) -> Vector:
-    """1 for each problem of which at least the share `tau` of the samples is correct, else 0; NaN without a scored
+    """1 for each problem of which at least the share `tau` of the samples is correct, else 0, or NaN without a scored
     sample. Their mean is Cover@tau (arXiv 2510.08325), which has the true chances where this has the shares of n
     samples."""
     c, n = np.asarray(correct, dtype=float), np.asarray(scored, dtype=float)
@@ -38,7 +38,7 @@ def g_pass_at_k(correct: ArrayLike, scored: ArrayLike, k: int, tau: float) -> Ve
     Args:
         correct, scored: c and n of each problem. tau: in (0, 1].
     Returns:
-        A chance for each problem; NaN where n < k.
+        A chance for each problem, NaN where n < k.
     Raises:
         ValueError: tau is not in (0, 1].
     """

@@ -30,7 +30,7 @@ Vector = NDArray[np.float64]
 def pass_at_k(n: int, c: int, k: int) -> float:
     """pass@k: the probability that a k-subset contains a correct sample, 1 - C(n-c, k) / C(n, k).
 
-    The unbiased estimate of Chen et al. (arXiv 2107.03374, Eq. 1; arXiv 2508.07534, Eq. 2). Computed in integers and
+    The unbiased estimate of Chen et al. (arXiv 2107.03374, Eq. 1, arXiv 2508.07534, Eq. 2). Computed in integers and
     rounded once, so it is exact to the last bit for any n.
 
     Raises:
@@ -43,7 +43,7 @@ def pass_at_k(n: int, c: int, k: int) -> float:
 def unsolvable_at_k(n: int, c: int, k: int) -> float:
     """The probability that a k-subset contains no correct sample, C(n-c, k) / C(n, k) = 1 - pass@k.
 
-    Summed over problems, the expected number of k-rollout unsolvable problems (arXiv 2508.07534, section 2.1); with
+    Summed over problems, the expected number of k-rollout unsolvable problems (arXiv 2508.07534, section 2.1). With
     n = k it is 0 or 1 per problem, and the sum is that paper's count.
 
     Raises:
@@ -57,17 +57,17 @@ def unsolvable_at_k(n: int, c: int, k: int) -> float:
 def maj_of_votes(n: int, correct: int, rivals: tuple[int, ...], k: int) -> float:
     """maj@k: the probability that the most frequent answer of a k-subset is the correct one.
 
-    Exact over all k-subsets. Where t incorrect answers tie with the correct one, it wins 1 / (1 + t) of the subset; a
+    Exact over all k-subsets. Where t incorrect answers tie with the correct one, it wins 1 / (1 + t) of the subset. A
     subset without answers is not correct.
 
-    How: keep each sample by itself with probability k/n; given that k were kept, they are a uniform k-subset. The
+    How: keep each sample by itself with probability k/n. Given that k were kept, they are a uniform k-subset. The
     classes are then independent, each with a binomial number of votes, and the distribution of (incorrect classes that
     tie, samples kept) is a convolution over the classes, for each number of votes x of the correct class. All terms are
     probabilities, so nothing overflows or cancels for any n.
 
     Args:
         correct: votes for the correct answer. rivals: votes for each incorrect answer, sorted. Answers that are equal
-            under the verifier are one class; a sample without an answer takes a place among the n but has no vote.
+            under the verifier are one class. A sample without an answer takes a place among the n but has no vote.
     Raises:
         ValueError: k > n or k < 1.
     """
@@ -94,7 +94,7 @@ def _decided_maj(generated: int, scored: int, correct: int, rivals: tuple[int, .
 def _share_won(x: int, rivals: tuple[int, ...], outside: int, k: int, kept: Sequence[Vector]) -> float:
     """The expected share won with x votes: sum over t of P(t rivals tie, none has more, k - x others kept) / (1 + t).
 
-    `rivals` are the sizes of the incorrect classes; `outside` counts every sample outside the correct class.
+    `rivals` are the sizes of the incorrect classes. `outside` counts every sample outside the correct class.
     """
     strong = [m for m in rivals if m >= x]  # a smaller class can neither tie nor win: only its number kept matters
     room = k - x
@@ -151,7 +151,7 @@ METRICS: Mapping[str, str] = {  # the one table of metrics: name -> what it is, 
 REPORTED = tuple(metric for metric in METRICS if metric != "unsolvable")
 """What every evaluation records, and every command and page shows of it (`score.reported`)."""
 COMPARED = ("avg", "pass", "maj")  # where no others are asked for
-OF_K = ("pass", "maj", "unsolvable")  # one score per k; the others are one score in all
+OF_K = ("pass", "maj", "unsolvable")  # one score per k. The others are one score in all
 
 RATIOS = {  # numerator and denominator, of the columns of `counts_of_rows`
     "avg": ("correct", "scored"),
@@ -180,7 +180,7 @@ class VerdictTable:
         seeds, problems: their names.
         samples: how many verdicts there are. unscored: of these, without a verdict.
         generated, scored, correct: samples, scored ones, correct ones of each problem under each seed.
-        n: samples of every problem under every seed; None if they differ (a problem that a seed lacks has 0).
+        n: samples of every problem under every seed, or None if they differ (a problem that a seed lacks has 0).
         counts: all that is known, by (seed, problem), see `counts_of_rows`.
         fingerprints: seed -> a number that equal samples share, in any order.
     """
@@ -223,12 +223,12 @@ class VerdictTable:
 
     @cached_property
     def _lists(self) -> dict[str, list[Any]]:
-        """The columns of `counts`; a pandas column is slow to ask for many times."""
+        """The columns of `counts`. A pandas column is slow to ask for many times."""
         return {str(name): self.counts[name].tolist() for name in self.counts}
 
     @cached_property
     def golds(self) -> dict[str, str]:
-        """The gold answer of each problem; {} where the rows had none."""
+        """The gold answer of each problem, or {} where the rows had none."""
         golds = self.counts["gold"].dropna()
         return dict(zip(golds.index.get_level_values(1), golds, strict=True))
 
@@ -273,7 +273,7 @@ class VerdictTable:
         return fmean(low.ravel()), fmean(high.ravel())
 
     def values(self, metric: str, k: int | None = None) -> Matrix:
-        """One metric of every problem under every seed, [S, P]; NaN without a value (too few scored samples, which
+        """One metric of every problem under every seed, [S, P], or NaN without a value (too few scored samples, which
         do not decide it: with `+` and an unscored sample, pass@2 is 1).
 
         Raises:

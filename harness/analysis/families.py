@@ -92,7 +92,7 @@ SHARED = {
 
 @cache
 def families() -> dict[str, Family]:
-    """Key -> family; a shared one with the figures that papers add to it."""
+    """Key -> family. A shared one with the figures that papers add to it."""
     families_by_key = dict(SHARED)
     for name in (f"{package(key)}.figures" for key in papers()):
         if importlib.util.find_spec(name) is None:

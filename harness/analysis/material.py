@@ -65,7 +65,7 @@ class Material:
 
     @property
     def readable(self) -> list[Subject]:
-        """Each model's first training seed, with model and prompts; not of runs that are a curve alone.
+        """Each model's first training seed, with model and prompts. Not of runs that are a curve alone.
 
         Raises:
             ValueError: a model cannot be read.
@@ -78,7 +78,7 @@ class Material:
         return readable
 
     def tokens(self, benchmark: str) -> dict[str, pd.DataFrame]:
-        """Token tables of a benchmark, each model reading its own responses; kept on disk."""
+        """Token tables of a benchmark, each model reading its own responses. Kept on disk."""
         return {s.name: token_table(s, benchmark, self.cache / "tokens") for s in self.readable}
 
     def read_tables(self, benchmark: str) -> list[tuple[Subject, pd.DataFrame]]:
@@ -108,6 +108,6 @@ class Material:
 
 
 def _seeds(runs: Sequence[Run]) -> Sequence[int]:
-    """Their training seeds as recorded; their places where some have none or two have the same."""
+    """Their training seeds as recorded. Their places where some have none or two have the same."""
     recorded = {int(run.record["seed"]): None for run in runs if run.record.get("seed") is not None}
     return list(recorded) if len(recorded) == len(runs) else range(len(runs))

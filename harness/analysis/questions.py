@@ -19,13 +19,13 @@ COLUMNS = ("problem", *benchmarks.USUAL["problem"])  # "problem" of our evaluati
 
 
 def questions(run: Run, benchmark: str, table: pd.DataFrame, *, data_dir: str | None) -> dict[str, str]:
-    """problem_id -> question, with the choices as they were offered; {} where no file at hand has the problems.
+    """problem_id -> question, with the choices as they were offered, or {} where no file at hand has the problems.
 
     Nothing is downloaded. A file whose problems are not those that were measured is not read.
 
     Args:
         table: the run's rows of that benchmark.
-        data_dir: where the benchmarks are; None: where the evaluation read them.
+        data_dir: where the benchmarks are. None: where the evaluation read them.
     Raises:
         DamagedFileError: the manifest is.
     """
@@ -37,8 +37,8 @@ def questions(run: Run, benchmark: str, table: pd.DataFrame, *, data_dir: str | 
         return texts
     data, record = manifest["identity"]["data"], manifest["record"]
     place = data_dir or record.get("data_dir")
-    own = next((name for name in own_benchmarks(manifest) if name == benchmark), None)
-    if own is None and (place is None or not Path(place).is_dir()):
+    is_own_file = next((name for name in own_benchmarks(manifest) if name == benchmark), None)
+    if is_own_file is None and (place is None or not Path(place).is_dir()):
         return {}
     choice_seed = data["choice_seed"]
     how: dict[str, Any] = {
@@ -46,7 +46,7 @@ def questions(run: Run, benchmark: str, table: pd.DataFrame, *, data_dir: str | 
         "choice_seed": 0 if choice_seed is None else choice_seed,
     }
     try:
-        dataset = benchmarks.load(own or benchmark, data_dir=place, **how)
+        dataset = benchmarks.load(is_own_file or benchmark, data_dir=place, **how)
     except (ValueError, OSError):  # the file has moved
         return {}
     if dataset.sha256 != data["sha256"]:

@@ -1,6 +1,6 @@
 """The runs of `rlvr analyze` and `rlvr report`: their responses, models and training curves.
 
-A run is a job's folder, a folder of an evaluation, or a file of verdicts; the training seeds of one method are joined
+A run is a job's folder, a folder of an evaluation, or a file of verdicts. The training seeds of one method are joined
 by commas. Analyses that need a model (teacher-forced passes, interventions) use the first seed, and
 say so.
 """
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 class Analysed:
     """One model of an analysis.
 
-    `subject` holds all training seeds; `readable` the first seed with its model and prompts, or None, with the reason
-    in `unread`; `questions`, by benchmark and problem_id, the problems' text where the files have it.
+    `subject` holds all training seeds. `readable` the first seed with its model and prompts, or None, with the reason
+    in `unread`. `questions`, by benchmark and problem_id, the problems' text where the files have it.
     """
 
     subject: Subject
@@ -82,11 +82,11 @@ def read_runs(
     """Every run that the command line names, in its order.
 
     Args:
-        names: what legends call them; None takes the arms' names (with the paper where two are the same).
-        data_dir: where the benchmarks are, for the prompts; None: the hub, and for the tiny tiers, which are made here,
+        names: what legends call them. None takes the arms' names (with the paper where two are the same).
+        data_dir: where the benchmarks are, for the prompts. None: the hub, and for the tiny tiers, which are made here,
             the folder that `rlvr run` made them in.
     Raises:
-        UsageError: no such run, or one without responses; names that are not one a run, or not distinct.
+        UsageError: no such run, or one without responses. Names that are not one a run, or not distinct.
     """
     read = []
     for runs in map(seeds_of, texts):  # an archive, or a folder of runs, has several arms
@@ -125,10 +125,10 @@ def analysed(name: str, sources: Sequence[Run], *, data_dir: str | None) -> Anal
     first = sources[0]
     try:
         manifests = filter(None, map(first.manifest, conditions))
-        own = {str(name): name for manifest in manifests for name in own_benchmarks(manifest)}
+        user_benchmarks = {str(name): name for manifest in manifests for name in own_benchmarks(manifest)}
         readable = read_subject(
             name,
-            {own.get(benchmark, benchmark): first.samples(benchmark) for benchmark in conditions},
+            {user_benchmarks.get(benchmark, benchmark): first.samples(benchmark) for benchmark in conditions},
             conditions,
             model_path=model,
             data_dir=data_dir or tiny_benchmarks(conditions),
@@ -149,8 +149,8 @@ def _responses(sources: Sequence[Run], benchmark: str) -> pd.DataFrame:
 
 
 def tiny_benchmarks(names: Iterable[str]) -> str | None:
-    """The folder of the benchmarks that are made here, written where it is missing (as `rlvr run` does); None where one
-    of these benchmarks is not made here."""
+    """The folder of the benchmarks that are made here, written where it is missing (as `rlvr run` does), or None where
+    one of these benchmarks is not made here."""
     from harness.data.tiny import MADE, write_benchmarks
 
     if not set(names) <= set(MADE):
@@ -163,7 +163,7 @@ def tiny_benchmarks(names: Iterable[str]) -> str | None:
 
 def _names(read: Sequence[Sequence[Run]]) -> list[str]:
     """The arm of each run, with the values that the command line replaced in it and not in all, else its folder or
-    file; with the paper, then a number, where that is not enough."""
+    file. With the paper, then a number, where that is not enough."""
     first = [seeds[0] for seeds in read]
     replaced = [run.replaced if "overrides" in run.record else () for run in first]
     trained = [set(values) for run, values in zip(first, replaced, strict=True) if run.trained]

@@ -25,7 +25,7 @@ def token_table(subject: Subject, benchmark: str, folder: Path, *, reader: str |
 
     Args:
         folder: of the cache.
-        reader: the model that reads them; None: the model that generated them.
+        reader: the model that reads them. None: the model that generated them.
     Raises:
         ValueError: the subject has no model or no prompts, or as the pass.
     """
@@ -37,8 +37,8 @@ def token_table(subject: Subject, benchmark: str, folder: Path, *, reader: str |
     if not path.is_file():
         from evals.analysis import token_pass
 
-        whose = f"    token entropies of {len(answers)} responses of {subject.name} to {benchmark}"
-        logger.info(f"{whose} under {model}")
+        subject_of_line = f"    token entropies of {len(answers)} responses of {subject.name} to {benchmark}"
+        logger.info(f"{subject_of_line} under {model}")
         table = token_pass.token_table(answers, model)
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(path, lambda part: table.to_parquet(part, index=False))

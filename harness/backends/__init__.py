@@ -31,10 +31,10 @@ def backend(name: str) -> Backend[Any]:
 
 
 def refusals(jobs: Iterable[Job], hardware: Machines | None = None) -> dict[tuple[str, str], CannotExpress]:
-    """(model, arm) -> why the backend cannot train that arm; arms that it can train are absent.
+    """(model, arm) -> why the backend cannot train that arm. Arms that it can train are absent.
 
     Args:
-        hardware: of all arms, or by (model, arm); None: the backend's defaults.
+        hardware: of all arms, or by (model, arm). None: the backend's defaults.
 
     Raises:
         UsageError: a value that no arm can have (for example, the number of processes does not divide the batch).

@@ -28,7 +28,7 @@ class Backend(ABC, Generic[H]):
     """A trainer, and what the rest of the harness asks it. H: the class of its machine settings.
 
     Attributes:
-        hardware: that class. label: beside the name of an arm in tables; "" for the usual backend.
+        hardware: that class. label: beside the name of an arm in tables, or "" for the usual backend.
         profile: the settings of a machine profile beside the common ones. nodes: whether it trains on several machines.
         in_process: whether it trains in the process that asks, where that is one process.
     """
@@ -41,7 +41,7 @@ class Backend(ABC, Generic[H]):
 
     @abstractmethod
     def check(self, training: Training, hardware: H) -> None:
-        """Raise ValueError (`CannotExpress` is one) for values that the backend cannot train with. Fast; starts
+        """Raise ValueError (`CannotExpress` is one) for values that the backend cannot train with. Fast. Starts
         nothing."""
 
     def ready(self, hardware: H) -> None:

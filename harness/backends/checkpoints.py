@@ -1,4 +1,4 @@
-"""Complete checkpoints: sealed with hashes of their files and the run that they are of; verified before use.
+"""Complete checkpoints: sealed with hashes of their files and the run that they are of. Verified before use.
 
 A checkpoint of a 7B is 106 GB, written every ten minutes, and the GPUs wait while it is hashed. One core hashes 1.35 GB
 a second (SHA-256 in hardware, measured), so the parts of large files are hashed by all cores at once
@@ -33,7 +33,7 @@ def identity(checkpoint: Path) -> str:
 
 
 def damage(checkpoint: Path) -> str | None:
-    """The fault of a sealed checkpoint, in words; None if every file is intact."""
+    """The fault of a sealed checkpoint, in words, or None if every file is intact."""
     try:
         sealed = read_object(checkpoint / WHOLE, "of", "files")
     except DamagedFileError as error:
@@ -52,7 +52,7 @@ HARMLESS = (  # beside what torch itself loads: states of random generators, and
 
 
 def refuse_code(checkpoint: Path) -> None:
-    """Raise DamagedFileError where a file of a checkpoint names what could run when it is loaded. Only names are read;
+    """Raise DamagedFileError where a file of a checkpoint names what could run when it is loaded. Only names are read.
     veRL loads its files as pickles."""
     from torch.serialization import get_unsafe_globals_in_checkpoint
 
@@ -68,7 +68,7 @@ def refuse_code(checkpoint: Path) -> None:
 
 def last_verified(checkpoints: Iterable[Path], number: Callable[[Path], int]) -> Path | None:
     """The newest intact checkpoint, or None. Damaged ones are reported and deleted, so that the training writes them
-    again; `number`: a checkpoint's step, from its folder."""
+    again. `number`: a checkpoint's step, from its folder."""
     named = (path for path in checkpoints if path.is_dir() and re.search(r"[-_]\d+$", path.name))
     for checkpoint in sorted(named, key=number, reverse=True):
         wrong = damage(checkpoint)

@@ -96,7 +96,7 @@ SHOWN = f"\n\nCorrect solution:\n\n{RESPONSE}\n\nCorrectly solve the original qu
 
 def prompt_rows(experiment: Experiment, tokenizer: object, *, seed: int) -> tuple[list[dict[str, str]], int, str]:
     """(rows with the rendered prompt, the answer, columns that the method reads, and `with_response` for a policy that
-    teaches itself; how many were too long; hash of the data).
+    teaches itself, how many were too long, hash of the data).
 
     Raises:
         UsageError: the data cannot be loaded, or too few rows are short enough for one rollout.

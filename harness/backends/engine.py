@@ -13,11 +13,11 @@ from evals.sampling.engines import Engine
 from harness.spec.architecture import positions
 from harness.spec.hardware import Hardware
 
-PROMPT_TOKENS = 4096  # room for a prompt beside the longest response; a longer prompt is an error before the sampling
+PROMPT_TOKENS = 4096  # room for a prompt beside the longest response. A longer prompt is an error before the sampling
 
 
 def sampling_engine(hardware: Hardware, model: str, longest: int | None = None, *, apart: bool = False) -> Engine:
-    """The engine of the machine settings, for a model; loads nothing yet.
+    """The engine of the machine settings, for a model. Loads nothing yet.
 
     Args:
         longest: tokens of a response. An engine with the option `context` then reserves a cache for it and a prompt,

@@ -9,7 +9,7 @@ from harness.errors import UsageError
 
 
 class CannotExpress(UsageError):
-    """A declared value that a backend cannot train with; names the value and its source."""
+    """A declared value that a backend cannot train with. Names the value and its source."""
 
     def __init__(self, backend: str, key: str, sourced: Sourced[Any], why: str) -> None:
         super().__init__(f"{backend} cannot express {key}={sourced.value!r} ({sourced.origin}: {sourced.note}): {why}")

@@ -1,8 +1,8 @@
 """Memory that a training needs on each device: what all backends share. Pure: from shapes, counts and settings.
 
 Counts are bytes. N is a model's parameters, W the devices of the run. The states of mixed precision are those of ZeRO
-(arXiv 1910.02054, section 3.1): float32 weights 4N, gradients 4N, two AdamW moments 8N; sharding divides them by W.
-Activations are counted from what transformers' layers keep for the backward pass; tests compare the counts with
+(arXiv 1910.02054, section 3.1): float32 weights 4N, gradients 4N, two AdamW moments 8N. Sharding divides them by W.
+Activations are counted from what transformers' layers keep for the backward pass. Tests compare the counts with
 measured peaks (tests/harness/backends/test_memory.py). A trainer's own part is in its `needs.py`.
 """
 
@@ -14,10 +14,10 @@ from typing import Literal
 
 from harness.spec.architecture import Architecture
 
-# How the forward pass computes: float32; autocast, whose residual stream stays float32; weights cast to bfloat16.
+# How the forward pass computes: float32. Autocast, whose residual stream stays float32. Weights cast to bfloat16.
 Mode = Literal["float32", "autocast", "bfloat16"]  # the last two also with float16 instead of bfloat16
 
-PASS_TOKENS = 32_768  # rough size of one forward pass; larger passes are not faster on a GPU
+PASS_TOKENS = 32_768  # rough size of one forward pass. Larger passes are not faster on a GPU
 CONTEXT = 1.5e9  # CUDA context, NCCL buffers, kernels' workspaces: an assumption
 USABLE = 0.94  # the share of a device's memory that can be used. Fragmentation takes the rest: an assumption.
 VLLM_OVERHEAD = 3e9  # the memory of a vLLM engine beside weights and cache (graphs, activations): an assumption
@@ -47,7 +47,7 @@ def layer_activations(a: Architecture, how: Mode, *, padded: bool) -> float:
 
     - float32: a norm keeps its input, the normalised input and its output: 12h. autocast: the first two in float32 (8h)
       and a bfloat16 copy of its output for each of the 3 or 2 projections that read it. bfloat16: 4h + 2h + 2h.
-    - attention keeps q, k, v, and its output twice (transposed for the output projection); with a padding mask keys
+    - attention keeps q, k, v, and its output twice (transposed for the output projection). With a padding mask keys
       and values are repeated for all heads.
     - the feed-forward layer keeps gate, its activation, up and their product; of a mixture, of the active experts.
     """
@@ -60,7 +60,7 @@ def layer_activations(a: Architecture, how: Mode, *, padded: bool) -> float:
 
 
 def activations(a: Architecture, tokens: float, how: Mode, *, checkpointing: bool, padded: bool) -> float:
-    """Bytes of all layers for the tokens of one forward pass; with checkpointing each layer's input and one layer."""
+    """Bytes of all layers for the tokens of one forward pass. With checkpointing each layer's input and one layer."""
     layer = layer_activations(a, how, padded=padded)
     stream = a.hidden * (2 if how == "bfloat16" else 4)
     final = 2 * stream + a.hidden * 4

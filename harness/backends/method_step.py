@@ -50,7 +50,7 @@ class Applied:
         """The metrics of the step that every backend logs.
 
         Args:
-            entropies: [B, T], those that the loss's own pass computed; None: those of the batch.
+            entropies: [B, T], those that the loss's own pass computed. None: those of the batch.
         """
         batch = self.batch if entropies is None else replace(self.batch, entropies=entropies)
         unshaped = self.shaped.advantages if self.shaped_advantages is None else batch.need("advantages")
@@ -61,7 +61,7 @@ class Applied:
 
 
 def apply_method(experiment: Experiment, batch: TokenBatch, coefficient: float) -> Applied:
-    """The method's output on a whole optimiser step; a search for an entropy target starts from `coefficient`, with the
+    """The method's output on a whole optimiser step. A search for an entropy target starts from `coefficient`, with the
     entropy of the step's sequences before the update.
 
     Raises:

@@ -1,7 +1,7 @@
 """Estimate how long a run takes on GPUs, with a range, from shapes, counts and a few rules of thumb. Pure.
 
-Training: floating-point operations (Kaplan et al., arXiv 2001.08361, section 2.1; attention counted apart) at a share
-of the GPU's peak. Sampling: each decoding step reads the weights and the cache, at a share of the bandwidth; a batch
+Training: floating-point operations (Kaplan et al., arXiv 2001.08361, section 2.1, attention counted apart) at a share
+of the GPU's peak. Sampling: each decoding step reads the weights and the cache, at a share of the bandwidth. A batch
 runs as long as its longest response. tests/harness/backends/test_seconds.py compares the parts with published
 measurements. results/anchors/seconds.md compares whole steps with published runs on several GPUs.
 """
@@ -26,10 +26,10 @@ class Rules:
 
     Args:
         compute: share of an H100's peak FLOP/s that training reaches, recomputation counted as work (`reached`).
-        bandwidth: share of the bandwidth that decoding reaches. launch_s: of one decoding step beside that (vLLM);
+        bandwidth: share of the bandwidth that decoding reaches. launch_s: of one decoding step beside that (vLLM).
         eager_s: of one with transformers. mean_share: mean length of a solution to train on, as a share of its limit.
         resampling: rollouts sampled for one that is used, with dynamic sampling. token_s: vLLM's work for each token,
-        beside the model and at the same time; the middle is measured (results/gpu.md).
+        beside the model and at the same time. The middle is measured (results/gpu.md).
         length, longest_share: of `typical_length`.
         slack: seconds of a step of a trainer on several GPUs, as a multiple of its parts. The middle is the geometric
         mean of the published runs, and low and high hold all of them (results/anchors/seconds.md).
@@ -105,7 +105,7 @@ def reached(a: Architecture, gpu: Gpu, rules: Rules) -> float:
 
 def pass_flops(a: Architecture, length: float, *, backward: bool, recompute: bool, frozen: bool = False) -> float:
     """FLOPs per token: for each active parameter 2 forward and 4 backward (2 if `frozen`, as under LoRA), and 2 more if
-    activations are recomputed; attention in the same proportions, 4 backward."""
+    activations are recomputed. Attention in the same proportions, 4 backward."""
     attention = 2 * a.layers * a.heads * a.head_dim * length  # scores and values of a causal forward pass
     if not backward:
         return 2 * a.active + attention
@@ -119,7 +119,7 @@ def decode_seconds(
 ) -> float:  # fmt: skip
     """Seconds of one engine for `sequences` responses of `mean` tokens, the longest of `longest`.
 
-    The cache limits how many responses run at once; finished ones make room, so the mean number of running ones counts.
+    The cache limits how many responses run at once. Finished ones make room, so the mean number of running ones counts.
     `cache_share`: of a GPU's memory, for weights and cache.
     """
     weights = 2.0 * a.parameters / tensor_parallel
@@ -220,7 +220,7 @@ def training_seconds(
 def evaluation_seconds(
     a: Architecture, gpu: Gpu, protocol: Protocol, rules: Rules, *, eager: bool = True, tensor_parallel: int = 1
 ) -> float:
-    """GPU-seconds of an evaluation by an engine of `tensor_parallel` GPUs; with transformers, in batches."""
+    """GPU-seconds of an evaluation by an engine of `tensor_parallel` GPUs. With transformers, in batches."""
     seconds = 0.0
     for name in protocol.benchmarks.value:
         rows = protocol.value("rows", name) or benchmarks.count(name)

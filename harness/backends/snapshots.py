@@ -2,7 +2,7 @@
 
     <out_dir>/snapshots/step-<optimiser step>/     complete once it has this name
 
-A backend writes one every `hardware.snapshot_every` steps and calls `notify`; the process that called `launch` may
+A backend writes one every `hardware.snapshot_every` steps and calls `notify`. The process that called `launch` may
 observe that (`observed`). A training in the same process whose rollouts come from vLLM passes that engine (`Held`): it
 has the weights of the snapshot, or before the first step those of the base model.
 """
@@ -35,7 +35,7 @@ _observers: list[Callable[[Held | None], None]] = []
 
 @contextmanager
 def observed(call: Callable[[Held | None], None] | None) -> Iterator[None]:
-    """Inside the block, `call` runs when a backend reports a possible new snapshot; it gets the engine of the
+    """Inside the block, `call` runs when a backend reports a possible new snapshot. It gets the engine of the
     rollouts if that is in this process."""
     if call is None:
         yield
@@ -75,7 +75,7 @@ def snapshots(out_dir: Path) -> list[tuple[int, Path]]:
 
 @contextmanager
 def writing(folder: Path) -> Iterator[Path]:
-    """A folder to write a snapshot into; it gets its final name when it is complete."""
+    """A folder to write a snapshot into. It gets its final name when it is complete."""
     part = folder.with_name(f".{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
@@ -96,7 +96,7 @@ def snapshotter(
 
     Args:
         save: called on every process with the folder to write to. main: whether this process renames and notifies.
-        engine: as in `Held`; None: the rollouts have none in this process.
+        engine: as in `Held`. None: the rollouts have none in this process.
     """
     import torch
     from transformers import TrainerCallback

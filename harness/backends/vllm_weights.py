@@ -20,7 +20,7 @@ def keep_plain(layer: Any, remove_weight: bool) -> None:
 
 @contextmanager
 def replaceable() -> Iterator[None]:
-    """Models that vLLM loads meanwhile keep plain weights; no more than that on a GPU, where they always do."""
+    """Models that vLLM loads meanwhile keep plain weights. No more than that on a GPU, where they always do."""
     import torch
 
     if torch.cuda.is_available():

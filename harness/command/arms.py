@@ -16,7 +16,7 @@ Pairs = list[tuple[str, str | None]]
 def picked(
     reproduction: Reproduction, models: list[str] | None, arms: list[str] | None, sets: list[str] | None, scale: Scale
 ) -> list[tuple[Arm, str | None]]:
-    """(arm, its control or None) that a command names, in the paper's order; arms that train the same appear once.
+    """(arm, its control or None) that a command names, in the paper's order. Arms that train the same appear once.
 
     Args:
         models, arms, sets: as `harness.command.resolve.resolve` takes them.
@@ -28,7 +28,7 @@ def picked(
     known = catalogue.arm_sets(reproduction)
 
     def controls_of(arm: Arm) -> set[str | None]:
-        """The controls under which the command names an arm; None: the plain arm."""
+        """The controls under which the command names an arm. None: the plain arm."""
         if pairs is not None:
             return {control for key, control in pairs if key == arm.key}
         if sets is not None:

@@ -1,4 +1,4 @@
-"""Check a job's names and files when it is resolved: rewards, prompt, base model, data set. Fast; loads no model."""
+"""Check a job's names and files when it is resolved: rewards, prompt, base model, data set. Fast. Loads no model."""
 
 from __future__ import annotations
 

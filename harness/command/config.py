@@ -62,7 +62,7 @@ def parse_overrides(arguments: Sequence[str]) -> dict[str, Any]:
 
 
 def _simple(text: str) -> Any:
-    """A word, a number, true, false, null, or a flat list of these, or an object of JSON; LookupError for all else."""
+    """A word, a number, true, false, null, or a flat list of these, or an object of JSON. LookupError for all else."""
     if text.startswith("{"):
         try:
             return json.loads(text)
@@ -122,7 +122,7 @@ def _as_typed(text: str) -> str:
 
 
 def _finite(value: object) -> bool:
-    """No NaN or infinity in a value; an integer beyond the range of a float counts as infinite."""
+    """No NaN or infinity in a value. An integer beyond the range of a float counts as infinite."""
     if isinstance(value, Mapping):
         return all(map(_finite, value.values()))
     if isinstance(value, list):
@@ -147,7 +147,7 @@ def _plain(value: object) -> Any:
 
 
 def read_seeds(value: object) -> list[int]:
-    """`3` -> [0, 1, 2]; `[4, 7]` -> [4, 7]."""
+    """`3` -> [0, 1, 2]. `[4, 7]` -> [4, 7]."""
     if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_SEEDS:
         return list(range(value))
     if isinstance(value, list) and value and all(type(v) is int and 0 <= v < 2**32 for v in value):

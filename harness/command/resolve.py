@@ -39,10 +39,10 @@ def resolve(
 
     Args:
         paper: the key of a paper, or any declaration.
-        arms: keys of arms, each as it is or under a control (`egsw+random_reward`); None: those of the sets, or the
+        arms: keys of arms, each as it is or under a control (`egsw+random_reward`). None: those of the sets, or the
             arms of the paper's tables.
         sets: names of sets of arms (`harness.spec.catalogue.arm_sets`): "table4", "all", ...
-        overrides: values by key of an arm's `settings()`, or `protocol.<name>`; a key must exist in at least one of
+        overrides: values by key of an arm's `settings()`, or `protocol.<name>`. A key must exist in at least one of
             the requested arms, and is applied to all arms that have it.
     Raises:
         UsageError: an unknown name or key (with the nearest valid one), or a value that does not fit.
@@ -95,8 +95,8 @@ def resolve(
 
 def _protocol(arm: Arm, reproduction: Reproduction, scale: Scale, overrides: Mapping[str, Any]) -> Protocol:
     protocol = protocols.get(scale.protocol or arm.protocol or reproduction.protocol)
-    mine = {key.removeprefix("protocol."): v for key, v in overrides.items() if key.startswith("protocol.")}
-    return protocol.override(mine, Origin.USER, "command line") if mine else protocol
+    protocol_values = {key.removeprefix("protocol."): v for key, v in overrides.items() if key.startswith("protocol.")}
+    return protocol.override(protocol_values, Origin.USER, "command line") if protocol_values else protocol
 
 
 def _context(arm: Arm, reproduction: Reproduction, scale: Scale, overrides: Mapping[str, Any]) -> Context | None:

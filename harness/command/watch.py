@@ -30,10 +30,10 @@ class Watch:
     """Evaluations and snapshots during a training.
 
     Args:
-        every: optimiser steps between two evaluations; None: none.
+        every: optimiser steps between two evaluations. None: none.
         values: how their protocol differs from the job's (`eval.n`, `eval.rows`, `eval.benchmarks`, ...).
-        keep: optimiser steps between two snapshots that stay; None: none stays.
-        minutes: for which a command trains each run; it is then evaluated as it is. None: to its end.
+        keep: optimiser steps between two snapshots that stay. None: none stays.
+        minutes: for which a command trains each run. It is then evaluated as it is. None: to its end.
     """
 
     every: int | None = None
@@ -57,19 +57,19 @@ def watch_of(options: RunOptions) -> Watch:
     Raises:
         UsageError: no such key, or a value that does not fit.
     """
-    mine = options.group("eval")
-    every, keep, minutes = mine.pop("every", None), options.values.get("keep"), options.minutes
+    values = options.group("eval")
+    every, keep, minutes = values.pop("every", None), options.values.get("keep"), options.minutes
     if minutes is not None and not (_is_number(minutes) and 0 < minutes < math.inf):
         raise UsageError(f"minutes: expected for how many minutes each run is trained, above 0, got {minutes!r}")
     for key, steps in (("eval.every", every), ("keep", keep)):
         if steps is not None and not (isinstance(steps, int) and not isinstance(steps, bool) and steps >= 1):
             raise UsageError(f"{key}: expected a whole number of optimiser steps >= 1, got {steps!r}")
-    for key, value in mine.items():
+    for key, value in values.items():
         if key not in FIELDS:
             raise UsageError(f"eval.{key}={value}: no such key. {nearest(key, (*FIELDS, 'every'))}")
-    if mine and every is None:
-        raise UsageError(f"eval.{next(iter(mine))}: expected eval.every=K with it")
-    return Watch(every, mine, keep, minutes)
+    if values and every is None:
+        raise UsageError(f"eval.{next(iter(values))}: expected eval.every=K with it")
+    return Watch(every, values, keep, minutes)
 
 
 def _is_number(value: object) -> bool:

@@ -16,12 +16,12 @@ from harness.spec.job import Job
 
 
 def locate(base_model: str) -> str:
-    """A folder or hub id that transformers can load; the name of a tiny family gives its pinned base model."""
+    """A folder or hub id that transformers can load. The name of a tiny family gives its pinned base model."""
     return str(pinned(base_model)) if base_model in PINNED else base_model
 
 
 def located(job: Job, into: Path) -> str:
-    """The base model of a job; with a declared context, a folder under `into` with that context in its configuration,
+    """The base model of a job. With a declared context, a folder under `into` with that context in its configuration,
     from which training, sampling and evaluation all read it."""
     base = locate(job.base_model.value)
     return base if job.context is None else extended(base, job.context, into)

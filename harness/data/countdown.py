@@ -4,7 +4,7 @@ r"""Countdown: make a number from given ones. A generator of problems, and a rew
     rlvr run paper=baselines arm=grpo dataset=FOLDER/countdown_train.jsonl rewards='[harness.data.countdown:reward]'
 
 writes countdown_train.jsonl and countdown_test.jsonl (200 rows), which share no problem: columns id, problem, answer
-("3 5 7 = 26") and a solution. Every problem can be solved with all of its numbers; another solution counts as well.
+("3 5 7 = 26") and a solution. Every problem can be solved with all of its numbers. Another solution counts as well.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SPELLED = {
 
 
 def value(expression: str) -> tuple[Fraction, Counter[int]] | None:
-    """(the exact value, how often each number is used) of whole numbers joined by + - * / and brackets; None for
+    """(the exact value, how often each number is used) of whole numbers joined by + - * / and brackets, or None for
     anything else, and for a division by zero. Nothing is executed."""
     for spelling, sign in SPELLED.items():
         expression = expression.replace(spelling, sign)
@@ -60,8 +60,8 @@ def value(expression: str) -> tuple[Fraction, Counter[int]] | None:
 
 
 def reward(response: str, answer: str) -> float | None:
-    """1 if the last box makes the target from the given numbers, each at most as often as it is given, else 0; None if
-    the answer is not "NUMBERS = TARGET"."""
+    """1 if the last box makes the target from the given numbers, each at most as often as it is given, else 0, or None
+    if the answer is not "NUMBERS = TARGET"."""
     from evals.grading.extraction import boxes
 
     numbers, equals, target = answer.partition("=")
@@ -104,7 +104,7 @@ def problems(rows: int, *, seed: int, numbers: int = 3, largest: int = 20) -> li
 
 
 def write(folder: Path, *, seed: int = 0, numbers: int = 3, largest: int = 20, rows: int = 4000) -> list[Path]:
-    """Write both files; returns their paths."""
+    """Write both files. Returns their paths."""
     every = problems(rows + HELD_OUT, seed=seed, numbers=numbers, largest=largest)
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"countdown_{name}.jsonl" for name in ("test", "train")]

@@ -34,7 +34,7 @@ def make(base_model: str, folder: Path, *, limit: int) -> Path:
     """Write the dwarf of a model into `folder`.
 
     Args:
-        limit: tokens of a response; about a third of all responses reach it, the others end before.
+        limit: tokens of a response. About a third of all responses reach it, the others end before.
     Raises:
         UsageError: the configuration of the model is not known here.
     """

@@ -1,6 +1,6 @@
 """Training sets known by name: their location, columns, row selection, and required numbers of rows.
 
-Written without access to these sets: all facts come from public code and pages. Each entry names its source; a value
+Written without access to these sets: all facts come from public code and pages. Each entry names its source. A value
 without a source is None and not checked.
 """
 
@@ -34,14 +34,14 @@ class NamedSet:
 
     Args:
         hub: the data set's id on the hub.
-        columns: our column -> theirs; "a.b" is column b within column a, and a list stands for its only element.
-        split: in the syntax of `datasets`; "train+test" is both, in this order.
-        file: which of the hub's files to read; None uses the set's own configuration.
-        revision: commit of the hub's repository, which pins the content; None is the newest.
+        columns: our column -> theirs. "a.b" is column b within column a, and a list stands for its only element.
+        split: in the syntax of `datasets`. "train+test" is both, in this order.
+        file: which of the hub's files to read. None uses the set's own configuration.
+        revision: commit of the hub's repository, which pins the content. None is the newest.
         problem: the text of their problem column -> the bare problem.
         select: all rows, with our columns -> the kept rows.
-        read: required number of rows before `select`; None: not checked.
-        rows: required number of kept rows; None: not known.
+        read: required number of rows before `select`. None: not checked.
+        rows: required number of kept rows. None: not known.
     """
 
     hub: str
@@ -58,7 +58,7 @@ class NamedSet:
         """The set's rows -> our kept rows.
 
         Raises:
-            UsageError: a row lacks a column or holds no text there (row and column are named); or the number of rows is
+            UsageError: a row lacks a column or holds no text there (row and column are named), or the number of rows is
                 not the required one.
         """
         seen = 0
@@ -98,7 +98,7 @@ class NamedSet:
 
 
 def text_at(row: Row, column: str) -> str:
-    """The text in a column; "a.b" is column b within column a, and a list stands for its only element.
+    """The text in a column. "a.b" is column b within column a, and a list stands for its only element.
 
     Raises:
         UsageError: no such column, a list without exactly one element, or a value that is no text.
@@ -136,12 +136,12 @@ def distinct(rows: Iterable[Row]) -> Rows:
 
 
 def answered(rows: Iterable[Row]) -> Rows:
-    """Rows with a non-blank answer; without one a response cannot be graded."""
+    """Rows with a non-blank answer. Without one a response cannot be graded."""
     return [row for row in rows if row["answer"].strip()]
 
 
 def at_levels(rows: Iterable[Row], levels: tuple[int, ...]) -> Rows:
-    """Rows of MATH whose `level` is one of these; "Level 3" is level 3, and "Level ?" is none."""
+    """Rows of MATH whose `level` is one of these. "Level 3" is level 3, and "Level ?" is none."""
     names = {f"Level {level}" for level in levels}
     return [row for row in rows if row["level"] in names]
 
@@ -158,13 +158,13 @@ def problem_digest(problem: str) -> str:
 
 
 def shortest_solutions(rows: Rows, n: int) -> Rows:
-    """The `n` rows with the shortest solutions (in characters; ties go to the earlier row), in their original order."""
+    """The `n` rows with the shortest solutions (in characters, ties go to the earlier row), in their original order."""
     ranked = sorted(range(len(rows)), key=lambda i: len(rows[i]["solution"]))[:n]
     return [rows[i] for i in sorted(ranked)]
 
 
 def reasoned(rows: Iterable[Row], domain: str | None = None) -> Rows:
-    """Rows of OpenThoughts (of one domain, or all); a solution is the reasoning between think tags, then the answer."""
+    """Rows of OpenThoughts (of one domain, or all). A solution is the reasoning between think tags, then the answer."""
     return [
         {**row, "solution": f"<think>\n{row['reasoning']}\n</think>\n\n{row['solution']}"}
         for row in rows
@@ -206,11 +206,11 @@ SETS = {
     "openthoughts": OPEN_THOUGHTS,
     "openthoughts_math": replace(OPEN_THOUGHTS, select=lambda rows: reasoned(rows, "math")),
     # arXiv 2603.28204, appendix A.3: MATH at levels 3 to 5, without long solutions, 8,441 problems. The limit that it
-    # states does not give that number (see reproductions/erpo/README.md); any limit keeps the shortest solutions.
+    # states does not give that number (see reproductions/erpo/README.md). Any limit keeps the shortest solutions.
     "math_erpo": replace(
         ALL_OF_MATH, select=lambda rows: shortest_solutions(at_levels(rows, (3, 4, 5)), 8441), rows=8441
     ),
-    # GSM8K (arXiv 2110.14168) has 7,473 training problems; github.com/openai/grade-school-math at 3101c7d has as many
+    # GSM8K (arXiv 2110.14168) has 7,473 training problems. github.com/openai/grade-school-math at 3101c7d has as many
     # lines in grade_school_math/data/train.jsonl, with these columns.
     "openai/gsm8k": NamedSet(
         hub="openai/gsm8k",
@@ -219,13 +219,13 @@ SETS = {
         select=after_hashes,
         read=7473,
     ),
-    # MATH without MATH-500: the training problems of rasbt/reasoning-from-scratch (math_full_minus_math500.json; its
+    # MATH without MATH-500: the training problems of rasbt/reasoning-from-scratch (math_full_minus_math500.json, its
     # README says 12,000). The digests are those of the pinned benchmark math500.
     "math_minus_math500": replace(ALL_OF_MATH, select=without_math500, rows=12000),
     # SimpleRL's 8K: MATH at levels 3 to 5. github.com/hkust-nlp/simpleRL-reason has the rows as train/data/
-    # math_level3to5_data_processed_with_qwen_prompt.json, its authors' set on the hub as this file; public code counts
+    # math_level3to5_data_processed_with_qwen_prompt.json, its authors' set on the hub as this file. Public code counts
     # 8,523 in both. `question` and `gt_answer` are columns of both (seen in a copy of the JSON; of the file, in code
-    # that reads it). Two problems are said to have no answer there, hence `answered`; how many is not checked.
+    # that reads it). Two problems are said to have no answer there, hence `answered`. Returns how many is not checked.
     "simplerl_8k": NamedSet(
         hub="hkust-nlp/SimpleRL-Zoo-Data",
         file="simplelr_qwen_level3to5/train.parquet",
@@ -235,7 +235,7 @@ SETS = {
     ),
     # The hub's file has each problem about a hundred times (1,791,700 rows). huggingface.co/datasets/open-r1/
     # DAPO-Math-17k-Processed drops the repeated prompts with its create_dataset.py and has 17,398 rows. A few of them
-    # are there with two answers (17,405 pairs, says a discussion of the set); as in that script the first one stays.
+    # are there with two answers (17,405 pairs, says a discussion of the set). As in that script the first one stays.
     "BytedTsinghua-SIA/DAPO-Math-17k": NamedSet(
         hub="BytedTsinghua-SIA/DAPO-Math-17k",
         columns={"problem": "prompt.content", "answer": "reward_model.ground_truth"},
@@ -244,7 +244,7 @@ SETS = {
         select=distinct,
         rows=17398,
     ),
-    # The columns are those that public code reads. Sources say 30K and 33K rows; none gives their number.
+    # The columns are those that public code reads. Sources say 30K and 33K rows. None gives their number.
     "RUC-AIBOX/STILL-3-Preview-RL-Data": NamedSet(
         hub="RUC-AIBOX/STILL-3-Preview-RL-Data",
         columns={"problem": "question", "answer": "answer"},

@@ -56,7 +56,7 @@ def overlap(rows: Sequence[Mapping[str, str]], benchmark: Benchmark) -> Overlap:
 
 
 def overlaps(job: Job, data_dir: str | None, more: Iterable[str] = ()) -> tuple[Overlap, ...]:
-    """One comparison for each benchmark of a training; () for a model that is not trained.
+    """One comparison for each benchmark of a training, or () for a model that is not trained.
 
     Args:
         data_dir: where the benchmarks are, as `check_data` gave it. more: benchmarks that are measured as well.
@@ -112,7 +112,7 @@ def at_hand(jobs: Iterable[Job], data_dir: str | None) -> list[str]:
                     if overlap_found.shared
                     else str(overlap_found)
                 )
-        except UsageError as error:  # a run ends with it; a plan goes on
+        except UsageError as error:  # a run ends with it. A plan goes on
             lines.append(f"the training problems are not compared with {', '.join(left)}: {error}")
     if later:
         lines.append(f"the start of a run compares the training problems with {', '.join(later)} (a download)")

@@ -29,7 +29,7 @@ TINY_PROBLEMS = 4000
 
 @dataclass(frozen=True)
 class Source:
-    """Where the rows of a data set are: in a `file`, or on the `hub` under this id; None of both: they are made here.
+    """Where the rows of a data set are: in a `file`, or on the `hub` under this id. None of both: they are made here.
 
     Args:
         named: its entry in `SETS`. columns: of a file of your own, our column -> the file's.
@@ -72,7 +72,7 @@ def load_problems(dataset: str, *, seed: int = 0, more: tuple[str, ...] = ()) ->
         dataset: a tiny family (`harness.data.tiny.FAMILIES`); a name in `harness.data.named.SETS`; NAME:FILE, a local
             file with the columns of that set; a local .jsonl, .json or .parquet file with our columns; or another hub
             data set id, of which the train split is read. A row without `answer` but with `solution` (as in MATH)
-            gives the last box of the solution; one without `problem` but with `question` gives that.
+            gives the last box of the solution. One without `problem` but with `question` gives that.
         seed: of the tiny families only.
         more: further columns of text or numbers, returned as text.
     Raises:
@@ -86,7 +86,7 @@ def load_solutions(dataset: str, *, seed: int = 0) -> list[dict[str, str]]:
     """Rows with the columns `problem` and `solution`, for supervised fine-tuning.
 
     Args:
-        dataset, seed: as for `load_problems`; the tiny family gives the same problems, with correct solutions.
+        dataset, seed: as for `load_problems`. The tiny family gives the same problems, with correct solutions.
     Raises:
         UsageError: as for `load_problems`.
     """
@@ -105,7 +105,7 @@ def _tiny(name: str, columns: tuple[str, ...], seed: int) -> tuple[dict[str, str
 
 
 def _checked(dataset: str, rows: list[dict[str, Any]], columns: tuple[str, ...]) -> list[dict[str, str]]:
-    """The requested columns of every row; ValueError names the first row that lacks one."""
+    """The requested columns of every row. ValueError names the first row that lacks one."""
     if not rows:
         raise UsageError(f"dataset: expected rows in {dataset!r}, got none")
     for number, row in enumerate(rows, 1):
@@ -206,7 +206,8 @@ def _read(dataset: str) -> list[dict[str, Any]]:
 
 
 def count_rows(dataset: str) -> int | None:
-    """The number of problems in a data set, without loading it fully; None for a hub data set that no entry describes.
+    """The number of problems in a data set, without loading it fully, or None for a hub data set that no entry
+    describes.
 
     Args:
         dataset: as for `load_problems`.
@@ -239,12 +240,12 @@ def _mapped(at: Source, file: Path) -> Iterator[dict[str, Any]]:
     rows = list(file_rows(file))
     refuse_mixed(file, rows, at.columns)
     for row in rows:
-        found = {our: reach(row, their) for our, their in at.columns.items()}
-        for our, their in at.columns.items():
-            if found[our] is ABSENT:
-                near = expected(their, dict.fromkeys(name for of in rows for name in of))
-                raise UsageError(f"columns={our}:{their}: no row of {file} has such a column. {near}")
-        yield {**row, **found}
+        values = {column: reach(row, source_column) for column, source_column in at.columns.items()}
+        for column, source_column in at.columns.items():
+            if values[column] is ABSENT:
+                near = expected(source_column, dict.fromkeys(name for row_names in rows for name in row_names))
+                raise UsageError(f"columns={column}:{source_column}: no row of {file} has such a column. {near}")
+        yield {**row, **values}
 
 
 def _with_answer(row: dict[str, Any]) -> dict[str, Any]:

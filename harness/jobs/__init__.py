@@ -1,1 +1,1 @@
-"""Run jobs: train, evaluate, log, record; resumable."""
+"""Run jobs: train, evaluate, log, record. Resumable."""

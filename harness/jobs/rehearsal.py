@@ -1,10 +1,10 @@
 """Rehearse runs without their GPUs: `rlvr rehearse`.
 
 Each arm is planned and configured for its machine as it is. Then a dwarf of its base model (`harness.data.dwarf`) is
-trained by the arm's own backend on a CPU: a rollout, its updates, a checkpoint, a stop; then resumed for another
+trained by the arm's own backend on a CPU: a rollout, its updates, a checkpoint, a stop. Then resumed for another
 rollout, evaluated under its protocol on two problems, and packed. Every step that fails is a sentence in the table.
 
-A rehearsal is a run like any other whose values are replaced (`overrides`); its records are in RLVR_HOME/rehearsal.
+A rehearsal is a run like any other whose values are replaced (`overrides`). Its records are in RLVR_HOME/rehearsal.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Rehearsed:
 
 
 def rehearse(jobs: Sequence[Job], machines: Machines, *, paper: str | Reproduction) -> list[Rehearsed]:
-    """One row for each arm; every fault is in it, and none is raised. `machines` are those of the real runs. BusyError:
+    """One row for each arm. Every fault is in it, and none is raised. `machines` are those of the real runs. BusyError:
     another process rehearses the same run."""
     rows: list[Rehearsed] = []
     for job in {(job.model, job.arm): job for job in jobs}.values():
@@ -163,7 +163,7 @@ def engine_faults(
     """The faults of the arguments of a vLLM engine.
 
     Args:
-        length: its max_model_len; None: the model's own positions. known: those. tokens: of the longest sequence.
+        length: its max_model_len. None: the model's own positions. known: those. tokens: of the longest sequence.
         share: of a GPU's memory, for weights and cache.
     """
     faults, a = [], architecture(base)
@@ -342,7 +342,7 @@ def _stopped(run: JobRun, row: Rehearsed, folder: Path, *, at_once: bool) -> Non
     """Train a rollout with its updates, and stop with a checkpoint.
 
     Args:
-        at_once: ask to stop before the start; else once other processes have their order, at which earlier messages go.
+        at_once: ask to stop before the start, else once other processes have their order, at which earlier messages go.
     """
     folder.mkdir(parents=True, exist_ok=True)
     ended = threading.Event()
@@ -386,5 +386,5 @@ def _write_data(folder: Path, job: Job) -> None:
 
 
 def _questions(folder: Path) -> Path:
-    """The benchmark of a folder; a process knows a benchmark's name once."""
+    """The benchmark of a folder. A process knows a benchmark's name once."""
     return folder / f"rehearsal_{text_sha256(str(folder))[:8]}.jsonl"

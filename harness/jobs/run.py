@@ -48,7 +48,7 @@ class JobOutcome:
     """How a job ended: its folder, or the error that stopped it.
 
     Args:
-        so_far: of a training whose time is over (`minutes=`): how far it came; it is not finished.
+        so_far: of a training whose time is over (`minutes=`): how far it came. It is not finished.
     """
 
     job: Job
@@ -74,18 +74,18 @@ def run_jobs(
 ) -> list[JobOutcome]:
     """Run jobs of any papers, arms and seeds in this process, one after another.
 
-    A training that diverges is recorded as such and not evaluated; the other jobs still run.
+    A training that diverges is recorded as such and not evaluated. The other jobs still run.
 
     Args:
         hardware: of all arms, or by (model, arm). data_dir: where the benchmarks are, as `check_data` gave it.
         watch: evaluations while a model trains, and the snapshots that stay.
-        keep_going: after a job that fails, continue with the next one; its error is in its outcome, and printed.
+        keep_going: after a job that fails, continue with the next one. Its error is in its outcome, and printed.
     Returns:
         one outcome for each job, in order.
     Raises:
         RefusedError: MLflow's store cannot be used, a file is damaged, another process runs the same job.
         ValueError: wrong training data or settings, before the model that needs them is trained.
-        Interrupted: a signal asked to stop; everything is saved.
+        Interrupted: a signal asked to stop. Everything is saved.
         With `keep_going` only what stops every job: no store, an interruption.
     """
     machines = {(j.model, j.arm): of_job(hardware, j.model, j.arm).with_device() for j in jobs}
@@ -132,10 +132,10 @@ class JobRun:
         self.recorder = Recorder(self.folder)
 
     def run(self, mirror: BackgroundMirror | None = None) -> Run:
-        """Do what is missing; the finished run.
+        """Do what is missing. The finished run.
 
         Args:
-            mirror: what brings MLflow up to date; None: the process that started this one does.
+            mirror: what brings MLflow up to date. None: the process that started this one does.
         Raises:
             as `run_jobs`.
         """
@@ -197,7 +197,7 @@ class JobRun:
         )
 
     def train(self) -> str:
-        """Train, or take the model that was trained; returns the folder or hub id of the model to evaluate."""
+        """Train, or take the model that was trained. Returns the folder or hub id of the model to evaluate."""
         if self.job.experiment is None:
             self.recorder.update(training=None)
             return self.base
@@ -253,7 +253,7 @@ class JobRun:
         return training
 
     def evaluate(self, model: str) -> dict[str, Path]:
-        """Sample and grade; benchmark -> its file of verdicts."""
+        """Sample and grade. Benchmark -> its file of verdicts."""
         from evals.sampling.evaluate import evaluate
 
         logger.info(f"    evaluating {', '.join(self.job.protocol.benchmarks.value)}")
@@ -295,7 +295,7 @@ class JobRun:
             state="finished",
             finished=now(),
             scores=scores_of(verdicts, self.job.protocol),
-            diverged=None if diverged is None else diverged.as_dict(),  # {step, quantity, value}; then scores is empty
+            diverged=None if diverged is None else diverged.as_dict(),  # {step, quantity, value}. Then scores is empty
             mismatch=mismatch_summary(before.curve),  # between sampler and trainer, by kind. {} if there is none.
             training=before.record.get("training"),
             files=files,
@@ -305,7 +305,7 @@ class JobRun:
 
 @contextmanager
 def fixed_threads(threads: int | None) -> Iterator[None]:
-    """Run torch with this many threads inside the block; None: as many as it has."""
+    """Run torch with this many threads inside the block. None: as many as it has."""
     if threads is None:
         yield
         return
@@ -339,21 +339,21 @@ def say_other_versions(job: Job, folder: Path) -> None:
         run = Run(record.parent)
         try:
             goes_on_elsewhere = (run.arm, run.model) == (job.arm, job.model) and not run.is_finished
-        except DamagedFileError:  # another's damage stops no run; rlvr show names it
+        except DamagedFileError:  # another's damage stops no run. rlvr show names it
             continue
         if goes_on_elsewhere:
             logger.info(f"    begins anew: {record.parent} is of other values, code or weights, and is kept")
 
 
 def job_folder(job: Job, base_fingerprint: str) -> Path:
-    """The folder of a job; another base model (for example the tiny one rebuilt) gives another folder."""
+    """The folder of a job. Another base model (for example the tiny one rebuilt) gives another folder."""
     identity = {"model": job.model, "arm": job.arm, "digest": job.digest, "seed": job.seed}
     base = {"base_model": {"sha256": base_fingerprint}, "settings": {"base_model": job.base_model.as_dict()}}
     return folder_of(home() / job.paper / job.scale, identity | base)
 
 
 def check_data(jobs: list[Job], data_dir: str | None) -> str | None:
-    """Load every benchmark once, before anything is trained; returns the folder they are in (None: the hub).
+    """Load every benchmark once, before anything is trained. Returns the folder they are in (None: the hub).
 
     Raises:
         ValueError: a benchmark is missing, or is not the pinned version.

@@ -1,6 +1,6 @@
 """Evaluate a model during its training: `eval.every=K` with its own protocol, and which snapshots to keep.
 
-    <run>/curve/step-<k>/     samples and verdicts of the model after k optimiser steps; step 0 is the base model
+    <run>/curve/step-<k>/     samples and verdicts of the model after k optimiser steps. Step 0 is the base model
     <run>/curve.jsonl         one line for each: {"step": k, "scores": {benchmark: {metric: score}}}
 
 The evaluations do not change the training and are not part of a job's digest. Each score is a metric of the run,
@@ -50,8 +50,8 @@ class Watcher:
         mend_jsonl(self.folder / CURVE)
 
     def __call__(self, held: Held | None = None, *, ended: bool = False) -> None:
-        """Evaluate what is new and need not wait, in order of the steps; a held model by the engine that has its
-        weights. `ended`: the training has; nothing waits."""
+        """Evaluate what is new and need not wait, in order of the steps. A held model by the engine that has its
+        weights. `ended`: the training has. Nothing waits."""
         waits = (self.inside or self.hardware.device == "gpu") and not ended
         models: list[tuple[int, Path | str]] = [(0, self.base), *snapshots(self.folder / "train")]
         for step, model in models:
@@ -64,7 +64,7 @@ class Watcher:
                 shutil.rmtree(model)
 
     def measure(self, step: int, model: Path | str, *, held: Held | None = None) -> None:
-        """Evaluate the model of one step, unless already done; an interrupted evaluation begins anew, maybe by another
+        """Evaluate the model of one step, unless already done. An interrupted evaluation begins anew, maybe by another
         engine."""
         from evals.sampling.evaluate import evaluate
 
@@ -88,8 +88,8 @@ class Watcher:
 
 
 def own_engine(hardware: Hardware, model: str, longest: int) -> AbstractContextManager[Any]:
-    """The engine for evaluations apart from the rollouts': on a GPU that of the settings, in processes of its own;
-    on a CPU transformers, in this one."""
+    """The engine for evaluations apart from the rollouts': on a GPU that of the settings, in processes of its own.
+    On a CPU transformers, in this one."""
     if hardware.device == "cpu":
         return nullcontext(sampling_engine(replace(hardware, engine="transformers", engine_replicas=1), model))
     engine: Any = sampling_engine(hardware, model, longest, apart=True)

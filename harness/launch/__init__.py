@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def launch(prepared: Prepared) -> list[JobOutcome]:
-    """Run the jobs of a command; one outcome for each, in order.
+    """Run the jobs of a command. One outcome for each, in order.
 
     A first signal ends the step of every job that runs, saves, and raises `Interrupted`. In other processes a job that
     fails does not affect the others.

@@ -17,8 +17,8 @@ class Launcher:
     """Where jobs run.
 
     Args:
-        name: one of `LAUNCHERS`; serial: one after another, in the process of the command.
-        jobs: how many at once; None: as many as Slurm allows.
+        name: one of `LAUNCHERS`. serial: one after another, in the process of the command.
+        jobs: how many at once. None: as many as Slurm allows.
         options: what `launcher.KEY=VALUE` says: parameters of submitit's Slurm executor.
     """
 

@@ -1,6 +1,6 @@
-"""`launcher=local jobs=N`: at most N jobs at once on this machine, a process each; GPUs are divided among them.
+"""`launcher=local jobs=N`: at most N jobs at once on this machine, a process each. GPUs are divided among them.
 
-A failed job does not affect the others; a job whose process was killed is started once more, from its last checkpoint.
+A failed job does not affect the others. A job whose process was killed is started once more, from its last checkpoint.
 The processes save and stop when their parent does, also if it is killed.
 """
 
@@ -36,7 +36,7 @@ def slot_environments(machines: Iterable[Hardware], slots: int, *, gpus: int) ->
     are more slots, they share the cards, and each may take its part of the memory.
 
     Jobs on the CPU see no GPU, and each has as many threads as when it runs alone, because the number of threads
-    decides the last bits of its sums; `hardware.threads` gives each fewer.
+    decides the last bits of its sums. `hardware.threads` gives each fewer.
 
     Args:
         machines: of all jobs, with their device. gpus: how many there are.
@@ -83,7 +83,7 @@ def start(task: Task, environment: Mapping[str, str]) -> subprocess.Popen[bytes]
 class Local:
     """The processes of one command, for `harness.launch.watching.run_on`."""
 
-    poll_s, late_s = 0.3, 0.0  # between two looks; until the file of an ended job may be visible here
+    poll_s, late_s = 0.3, 0.0  # between two looks. Until the file of an ended job may be visible here
 
     def __init__(self, environments: Sequence[Mapping[str, str]]) -> None:
         self._environments = environments
@@ -126,7 +126,7 @@ class Local:
             self._states[task.folder] = how + (", as the time before" if task.folder in self._killed else "")
 
     def close(self) -> str:
-        """Every process saves and ends; a second signal stops them at once."""
+        """Every process saves and ends. A second signal stops them at once."""
         self._waiting.clear()
         processes = [process for _, process in self._running.values()]
         try:

@@ -148,7 +148,7 @@ def _in_float32(jobs: list[Job], hardware: Mapping[tuple[str, str], Hardware]) -
 def _with_others(
     jobs: list[Job], hardware: dict[tuple[str, str], Hardware], refused: Refusals, options: RunOptions
 ) -> tuple[list[Job], dict[tuple[str, str], Hardware], Refusals, dict[tuple[str, str], str]]:
-    """The jobs, each arm by the first backend that can train it; by one backend, if one can train them all.
+    """The jobs, each arm by the first backend that can train it. By one backend, if one can train them all.
 
     Returns:
         jobs; settings; what no backend can train; why an arm is not trained by the usual backend.
@@ -255,7 +255,7 @@ def configured(paper: str | Reproduction, options: RunOptions) -> dict[str, Any]
     """model/arm -> the trainer's own configuration.
 
     Raises:
-        UsageError: as `prepare`; this machine is not checked.
+        UsageError: as `prepare`. This machine is not checked.
     """
     from harness.plan.plan import trainer_configs
 
@@ -267,7 +267,7 @@ def rehearsed(paper: str | Reproduction, options: RunOptions) -> list[Rehearsed]
     """A rehearsal of what the options name, each arm by the backend that would train it.
 
     Raises:
-        UsageError: as `prepare`; this machine is not checked.
+        UsageError: as `prepare`. This machine is not checked.
     """
     from harness.jobs.rehearsal import rehearse
 
@@ -305,8 +305,8 @@ def read_jobs(paper: str | Reproduction, options: RunOptions) -> list[Job]:
     values = options.declared()
     for key in values:
         if key in ("models", "seed"):
-            meant = {"models": "model", "seed": "seeds"}[key]
-            raise UsageError(f"{key}={values[key]}: no such option. Did you mean {meant!r}?")
+            option = {"models": "model", "seed": "seeds"}[key]
+            raise UsageError(f"{key}={values[key]}: no such option. Did you mean {option!r}?")
     choices = {"models": models, "arms": arms, "sets": sets}
     jobs = resolve(declared, **choices, scale=scale, backend=backend, seeds=seeds, overrides=values)
     for key in sorted(set(arms or ()) - {job.arm for job in jobs}):

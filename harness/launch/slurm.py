@@ -36,7 +36,7 @@ class Slurm:
         self._ids: dict[Path, str] = {}
 
     def submit(self, tasks: Sequence[Task]) -> None:
-        """Find jobs that are already in the queue; submit the others as one array.
+        """Find jobs that are already in the queue. Submit the others as one array.
 
         Raises:
             RefusedError: sbatch refuses the options.
@@ -89,7 +89,7 @@ def queue(jobs: Iterable[str]) -> dict[str, str]:
 
 
 def state_of(word: str | None) -> str:
-    """Slurm's state in the words of `harness.launch.task`; None: Slurm does not know the job any more."""
+    """Slurm's state in the words of `harness.launch.task`. None: Slurm does not know the job any more."""
     if word is None:
         return "Slurm does not know it any more"
     if word in QUEUED:
@@ -101,7 +101,7 @@ def run_task(task: Task) -> None:
     """In the job: run the task.
 
     SIGTERM (preemption, `scancel --signal=TERM`), SIGUSR1 and SIGUSR2 (sent before the time limit) end the step and
-    save; the job is then queued again, and the process ends with exit code 75, on which Slurm's `RequeueExit` can queue
+    save. The job is then queued again, and the process ends with exit code 75, on which Slurm's `RequeueExit` can queue
     a job again too. A job that was cancelled, or that Slurm itself queues again, is left alone.
     """
     threads_sleep()
@@ -119,8 +119,8 @@ def run_task(task: Task) -> None:
         elif restarts >= REQUEUES:
             logger.warning(f"not queued again after {restarts} times")
         else:
-            asked = subprocess.run(["scontrol", "requeue", job], capture_output=True, text=True, check=False)
-            logger.info(f"scontrol requeue {job}: {asked.stderr.strip() or 'done'}")
+            requeued = subprocess.run(["scontrol", "requeue", job], capture_output=True, text=True, check=False)
+            logger.info(f"scontrol requeue {job}: {requeued.stderr.strip() or 'done'}")
         sys.exit(RESUMABLE)
     if code:
         sys.exit(code)

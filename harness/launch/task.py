@@ -1,6 +1,6 @@
 """One job for another process. `python -m harness.launch.task` runs the pickled one that comes from its stdin.
 
-Exit codes: 0 done, 1 failed, 75 stopped and saved. A first signal ends the step and saves; so does the end of stdin,
+Exit codes: 0 done, 1 failed, 75 stopped and saved. A first signal ends the step and saves, so does the end of stdin,
 which says that the parent has ended.
 """
 
@@ -33,7 +33,7 @@ from harness.runs.track import home, make_home
 from harness.spec.hardware import Hardware
 from harness.spec.job import Job
 
-WAITING, RUNNING = "waiting", "running"  # states of a job that has not ended; any other text says how it ended
+WAITING, RUNNING = "waiting", "running"  # states of a job that has not ended. Any other text says how it ended
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Task:
         Returns:
             the exit code; of a job that failed it is 1, and its folder has the error.
         Raises:
-            Interrupted: a signal asked to stop; everything is saved.
+            Interrupted: a signal asked to stop. Everything is saved.
         """
         os.environ["RLVR_HOME"] = str(self.home)
         sys.stdout.flush()
@@ -89,7 +89,7 @@ class Task:
             keep_to_part_of_card()
             with full_disk_named(make_home()):
                 self.job_run().run()
-        except Exception as error:  # of any kind: the command that waits finds it in the folder
+        except Exception as error:  # any kind: the command that waits finds it in the folder
             logger.error(redact(traceback.format_exc()))
             write_json(self.folder / ERROR, {"error": redact(f"{type(error).__name__}: {error}"), "when": now()})
             return 1
@@ -120,7 +120,7 @@ def tasks_of(prepared: Prepared) -> list[Task]:
 
 
 def main() -> int:
-    """Run the task that stdin brings; returns the exit code."""
+    """Run the task that stdin brings. Returns the exit code."""
     end_without_threads()
     with handled():
         try:

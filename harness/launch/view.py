@@ -1,4 +1,4 @@
-"""The display of launched jobs: a line for each start and end, and a live line for each that runs; without a terminal
+"""The display of launched jobs: a line for each start and end, and a live line for each that runs. Without a terminal
 a line every 30 s for each that has made a step."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from harness.record.state import last_step
 
 
 class View:
-    """Gets each start and end of a job; steps and rewards are read from the jobs' files."""
+    """Gets each start and end of a job. Steps and rewards are read from the jobs' files."""
 
     def __init__(self, tasks: Sequence[Task], console: Console | None = None) -> None:
         self._console = console or Console(stderr=True)

@@ -1,6 +1,6 @@
 """Shared by the launchers of other processes: start the unfinished jobs, watch them, report how each ended.
 
-Jobs write their folders, on a disk that all machines share; this process reads them and sends them to MLflow.
+Jobs write their folders, on a disk that all machines share. This process reads them and sends them to MLflow.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 
 class FailedJobError(RuntimeError):
-    """A job that failed in another process; the text is that process's."""
+    """A job that failed in another process. The text is that process's."""
 
 
 def run_on(cluster: Local | Slurm, prepared: Prepared) -> list[JobOutcome]:
-    """Run the jobs of a command on a cluster; one outcome for each, in order.
+    """Run the jobs of a command on a cluster. One outcome for each, in order.
 
     Raises:
         RefusedError: MLflow's store cannot be used. Interrupted: a signal asked this process to stop watching.
@@ -59,7 +59,7 @@ def _watch(cluster: Local | Slurm, tasks: Mapping[Path, Task], ended: dict[Path,
     """Wait until each job has its outcome in `ended`."""
     before = dict.fromkeys(tasks, WAITING)
     total = len(ended) + len(tasks)
-    gone: dict[Path, float] = {}  # when a job was first seen to have ended
+    ended_at: dict[Path, float] = {}  # when a job was first seen to have ended
     while len(ended) < total:
         if requested():
             rest = cluster.close()
@@ -72,7 +72,7 @@ def _watch(cluster: Local | Slurm, tasks: Mapping[Path, Task], ended: dict[Path,
                     view.shows(folder, state)
                 before[folder] = state
                 continue
-            late = time.monotonic() - gone.setdefault(folder, time.monotonic()) >= cluster.late_s
+            late = time.monotonic() - ended_at.setdefault(folder, time.monotonic()) >= cluster.late_s
             if (done := outcome(tasks[folder], state if late else None)) is not None:
                 ended[folder] = done
                 error = None if done.error is None else str(done.error)
@@ -83,10 +83,10 @@ def _watch(cluster: Local | Slurm, tasks: Mapping[Path, Task], ended: dict[Path,
 
 
 def outcome(task: Task, how: str | None = None) -> JobOutcome | None:
-    """How a job ended, by its folder; None: the folder does not say so.
+    """How a job ended, by its folder. None: the folder does not say so.
 
     Args:
-        how: the words for a job that has ended and left no error; None: it may not have ended yet.
+        how: the words for a job that has ended and left no error. None: it may not have ended yet.
     """
     run = Run(task.folder)
     if (task.folder / RECORD).is_file() and run.is_finished and not run.damage():

@@ -11,10 +11,10 @@ from harness.spec.job import Job
 
 @dataclass(frozen=True)
 class ContextNeed:
-    """Tokens of the longest sequence, and the positions of the model; None: not known on this machine.
+    """Tokens of the longest sequence, and the positions of the model. None: not known on this machine.
 
     Args:
-        training: prompt and response while training; 0 if it is not trained. evaluation: the longest response, without
+        training: prompt and response while training, 0 if it is not trained. evaluation: the longest response, without
             its prompt.
     """
 
@@ -24,12 +24,12 @@ class ContextNeed:
 
     @property
     def fits(self) -> bool:
-        """Whether nothing known is too long; a prompt has at least one token."""
+        """Whether nothing known is too long. A prompt has at least one token."""
         return self.positions is None or max(self.training, self.evaluation + 1) <= self.positions
 
     @property
     def remark(self) -> str:
-        """A context that is too short or not known, in words; "" for one that fits."""
+        """A context that is too short or not known, in words, or "" for one that fits."""
         longest = f"context: {max(self.training, self.evaluation):,} tokens"
         if self.positions is None:
             return f"{longest}; the model's positions are not known here: checked before a run"
@@ -62,7 +62,7 @@ def check_context(job: Job) -> None:
 
 
 def _lengths(job: Job, need: ContextNeed, limit: int) -> list[str]:
-    """The keys of this job whose sequences are too long; an arm has only some of them."""
+    """The keys of this job whose sequences are too long. An arm has only some of them."""
     trained = ("max_prompt_tokens", "max_completion_tokens", "max_tokens") if need.training > limit else ()
     measured = ("protocol.max_tokens",) if need.evaluation >= limit else ()
     return [*(key for key in trained if key in job.settings()), *measured]

@@ -20,7 +20,7 @@ from harness.spec.architecture import Architecture, architecture
 from harness.spec.hardware import Hardware
 from harness.spec.job import Job
 
-CHECKPOINTS = 2  # that a training keeps, of those that it saves; a third exists while it is written
+CHECKPOINTS = 2  # that a training keeps, of those that it saves. A third exists while it is written
 WHILE = "while it runs"  # a part of the disk
 CPU = "cpu"  # a device, and what stands for a kind of GPU there
 BYTES_A_TOKEN = 4  # per token of a response on disk: an assumption
@@ -28,13 +28,13 @@ UNKNOWN = "a tiny model, or one of unknown shape: `hf download MODEL config.json
 
 
 def training_steps(job: Job) -> int:
-    """Optimiser steps of a run; 0 for an untrained model."""
+    """Optimiser steps of a run, 0 for an untrained model."""
     return 0 if job.experiment is None else job.experiment.steps()
 
 
 def mean_length(job: Job) -> Sourced[float] | None:
     """The mean response length that the paper publishes for this arm, over its benchmarks, or a public log of its
-    recipe; None where neither is known."""
+    recipe, or None where neither is known."""
     if job.scale != "paper" or job.paper not in catalogue.papers():
         return None
     rows = [
@@ -87,13 +87,13 @@ def tokens(job: Job, watch: Watch) -> Tokens:
 
 
 def known_shape(job: Job) -> Architecture | None:
-    """The shape of the base model; None if it is not known, or the model is tiny and runs on a CPU."""
+    """The shape of the base model, or None if it is not known, or the model is tiny and runs on a CPU."""
     a = architecture(job.base_model.value)
     return None if a is None or a.parameters < 1e8 else a
 
 
 def hours(job: Job, hardware: Hardware, rules: seconds.Rules, watch: Watch) -> tuple[float, float] | None:
-    """(GPU-hours, hours by the clock) of training and evaluation; None where the shape is not known."""
+    """(GPU-hours, hours by the clock) of training and evaluation, or None where the shape is not known."""
     a = known_shape(job)
     if a is None:
         return None
@@ -148,11 +148,11 @@ def price_of(hardware: Hardware, given: float | None) -> Sourced[float]:
 
 
 def disk(job: Job, hardware: Hardware, watch: Watch) -> dict[str, float]:
-    """Bytes that a run leaves on disk, at most: checkpoints, models, responses; and more while it runs: a checkpoint
+    """Bytes that a run leaves on disk, at most: checkpoints, models, responses, and more while it runs: a checkpoint
     that is being written, of rejection sampling the round before, and snapshots that wait for their evaluation.
 
     A checkpoint has float32 weights and two moments, 12 bytes a trained parameter, and under ZeRO 2 for its bfloat16
-    weights; a model has 4 bytes a parameter.
+    weights. A model has 4 bytes a parameter.
     """
     a, e = architecture(job.base_model.value), job.experiment  # a tiny model's too
     counts = tokens(job, watch)
@@ -190,7 +190,7 @@ def disk_of_all(disks: Sequence[Mapping[str, float]], together: int = 1) -> floa
 
 
 def host_memory(job: Job, hardware: Hardware) -> float | None:
-    """Bytes of a machine's own memory that a training needs, at most; None where the shape is not known."""
+    """Bytes of a machine's own memory that a training needs, at most, or None where the shape is not known."""
     a = None if hardware.sampler.served else known_shape(job)
     if a is None:
         return None
@@ -207,13 +207,13 @@ class Span:
 
 
 def span_dict(name: str, span: Span | None) -> dict[str, float | None]:
-    """Three entries of a JSON document; null where the hours are not known."""
+    """Three entries of a JSON document. Null where the hours are not known."""
     low, middle, high = (None, None, None) if span is None else (span.low, span.middle, span.high)
     return {name: middle, f"{name}_low": low, f"{name}_high": high}
 
 
 def total(spans: Sequence[Span]) -> Span | None:
-    """The sum; None without any."""
+    """The sum, or None without any."""
     ends = zip(*((span.low, span.middle, span.high) for span in spans), strict=True)
     return Span(*map(sum, ends)) if spans else None
 
@@ -263,7 +263,7 @@ class Cost:
 
     @property
     def price(self) -> float | None:
-        """USD of the GPU-hours taken; None on a CPU."""
+        """USD of the GPU-hours taken, or None on a CPU."""
         taken = self.gpu_hours_taken
         return None if self.gpu == CPU or taken is None else taken * self.rate.value
 
@@ -285,7 +285,7 @@ def cost(job: Job, hardware: Hardware, watch: Watch | None = None, price: float 
     """All of it for one run.
 
     Args:
-        price: USD for an hour of one GPU; None: the assumed one.
+        price: USD for an hour of one GPU. None: the assumed one.
     """
     watch = watch or Watch()
     ends = [hours(job, hardware, rules, watch) for rules in (seconds.FAST, seconds.MIDDLE, seconds.SLOW)]

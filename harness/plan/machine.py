@@ -37,7 +37,7 @@ AUTO = "auto"  # hardware=auto: the GPUs of this machine
 DEFAULT = "trl"  # the backend of a command that names none
 SHARED_EACH = 1e9  # bytes of /dev/shm that each GPU of a job needs: an assumption
 ADDRESSES = 2**28  # bytes that a process must still be able to map: Python can hang where a thread gets none
-OPEN_FILES = 4096  # that a job on several GPUs may need: an assumption; many systems allow 1024
+OPEN_FILES = 4096  # that a job on several GPUs may need: an assumption. Many systems allow 1024
 
 
 def hardware_of(options: RunOptions, name: str = DEFAULT) -> Hardware:
@@ -47,9 +47,9 @@ def hardware_of(options: RunOptions, name: str = DEFAULT) -> Hardware:
         UsageError: no such key, or a value that does not fit.
     """
     kind: type[Hardware] = backend(name).hardware
-    mine = options.group("hardware")
+    settings = options.group("hardware")
     valid = [f"hardware.{key}" for key in kind.help()]
-    for key, value in mine.items():
+    for key, value in settings.items():
         if f"hardware.{key}" not in valid:
             backends = [
                 name_of_backend for name_of_backend in BACKENDS if key in backend(name_of_backend).hardware.help()
@@ -57,7 +57,7 @@ def hardware_of(options: RunOptions, name: str = DEFAULT) -> Hardware:
             missing = f"backend={name} has no such setting; backend={', '.join(backends)} has it"
             nearby = f"no such key. {nearest(f'hardware.{key}', valid)}"
             raise UsageError(f"hardware.{key}={value}: {missing if backends else nearby}")
-    return kind(**mine)
+    return kind(**settings)
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Machine:
     """The machine of a command: settings for every arm, or a profile that chooses settings per arm.
 
     Args:
-        base: the settings; with a profile, those that all arms share. profile: a name in `PROFILES`, or None.
+        base: the settings. With a profile, those that all arms share. profile: a name in `PROFILES`, or None.
         explicit: names of the settings that the command line gives, which a profile does not change.
         on_a_card: jobs that share a GPU, each with its part of the memory.
     """
@@ -115,8 +115,8 @@ def machine_of(options: RunOptions) -> Machine:
         return Machine(hardware_of(options, name), None, explicit)
     if profile not in (*PROFILES, AUTO):
         names = [*PROFILES, AUTO]
-        ours = f"Give {of_cards}, or one of {', '.join(names)}" if (of_cards := _several(str(profile))) else ""
-        raise UsageError(f"hardware={profile}: no such profile. {ours or expected(str(profile), names)}")
+        remedy = f"Give {of_cards}, or one of {', '.join(names)}" if (of_cards := _several(str(profile))) else ""
+        raise UsageError(f"hardware={profile}: no such profile. {remedy or expected(str(profile), names)}")
     try:
         base = (this_machine() if profile == AUTO else PROFILES[profile]).base(name)
     except UsageError as error:
@@ -126,7 +126,7 @@ def machine_of(options: RunOptions) -> Machine:
 
 
 def _several(text: str) -> str:
-    """ "hardware=h100 hardware.processes=3" of "h100x3" or "3xh100"; "" of other texts. A card that comes with several
+    """ "hardware=h100 hardware.processes=3" of "h100x3" or "3xh100". "" of other texts. A card that comes with several
     memories ("a100x8") has the largest."""
     parts = re.fullmatch(r"(?:(\d+)x)?([a-z]\w*?)(?:x(\d+))?", text.lower())
     if parts is None or (parts[1] is None) is (parts[3] is None):
@@ -160,7 +160,7 @@ def check_memory(
     """Raise UsageError for arms that cannot fit the device, with what would make them fit: a line for each.
 
     Args:
-        memory: bytes of each device; None: of the GPU that the settings name. shared: it is a part of a card.
+        memory: bytes of each device. None: of the GPU that the settings name. shared: it is a part of a card.
         explicit: settings given on the command line, which a remedy keeps if possible.
     """
     lines = []
@@ -238,7 +238,7 @@ def check_machine(
     explicit: frozenset[str] = frozenset(),
 ) -> None:
     """Raise UsageError if this machine cannot run the jobs, with a line for each thing that is missing. Reads local
-    training data in full; loads no model.
+    training data in full. Loads no model.
 
     Args:
         this_machine: whether the jobs run on this machine. If not, only files and the hub are checked.
@@ -278,7 +278,7 @@ def check_machine(
 
 
 def jobs_at_once(jobs: Sequence[Job], machines: Mapping[tuple[str, str], Hardware], slots: int) -> int:
-    """How many of these jobs, at most `slots`, this machine's memory holds at once by the plan; 1 where it does not
+    """How many of these jobs, at most `slots`, this machine's memory holds at once by the plan. 1 where it does not
     hold one (`check_machine` says what it lacks)."""
     placed = _placed(machines, this_host().gpus)
     if host := _largest_host_memory(jobs, machines):
@@ -330,7 +330,7 @@ def check_room(
     if limit != resource.RLIM_INFINITY and left < ADDRESSES and not force:
         lines.append(f"memory: expected `ulimit -v` to leave {ADDRESSES / 1e9:.1f} GB, it leaves {left / 1e9:.1f} GB")
     several = max(settings.gpus for settings in machines.values())
-    if several > 1:  # NCCL, vLLM and Ray exchange through it; a container has 64 MB unless it is told otherwise
+    if several > 1:  # NCCL, vLLM and Ray exchange through it. A container has 64 MB unless it is told otherwise
         shared = shutil.disk_usage("/dev/shm").total if Path("/dev/shm").is_dir() else 0
         if shared < several * SHARED_EACH:
             lines.append(f"/dev/shm: expected {several * SHARED_EACH / 1e9:.0f} GB, it has {shared / 1e9:.1f} GB")
@@ -410,7 +410,7 @@ def _downloads(jobs: Sequence[Job], local: Sequence[Job], data_dir: str | None) 
     if data_dir is None and jobs and SCALES[jobs[0].scale].family is not None:
         return  # they are written by the run
     for name in dict.fromkeys(name for job in jobs for name in job.protocol.benchmarks.value):
-        on_hub = benchmarks.task(name).get("dataset_path")  # of a file of your own there is none
+        on_hub = benchmarks.task(name).get("dataset_path")  # a file of your own has none
         if data_dir is not None or on_hub is None:
             yield partial(benchmarks.load, name, data_dir=data_dir)
         else:
@@ -442,7 +442,7 @@ def _training_data(jobs: Sequence[Job]) -> Iterator[Callable[[], object]]:
 
 
 def _for_arms(load: Callable[[], object], labels: Sequence[str]) -> None:
-    """Read the data; an error names the arms that want more than problems and answers."""
+    """Read the data. An error names the arms that want more than problems and answers."""
     try:
         load()
     except UsageError as error:

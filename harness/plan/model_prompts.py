@@ -14,7 +14,7 @@ from evals.sampling.engines.encode import load_tokenizer, model_stop_tokens
 from harness.command.base_models import PROBLEM, prompts_of
 from harness.spec.job import Job
 
-SAID = "3"  # a response, to see what the chat template writes after one
+RESPONSE = "3"  # a response, to see what the chat template writes after one
 
 
 @dataclass(frozen=True)
@@ -82,11 +82,11 @@ def _of_model(base: str, by_prompt: Mapping[Prompt, Mapping[str, None]]) -> Mode
 
 def _end_of_turn(prompt: Prompt, text: str, tokenizer: Any, ends: list[int]) -> list[str]:
     """A note if the chat template ends a response with a token that is none of the model's end tokens."""
-    conversation = [*prompts.messages(prompt, PROBLEM), {"role": "assistant", "content": SAID}]
+    conversation = [*prompts.messages(prompt, PROBLEM), {"role": "assistant", "content": RESPONSE}]
     if prompt.prefix:  # its last message already is the beginning of the response
         return []
     whole: str = tokenizer.apply_chat_template(conversation, tokenize=False, **(prompt.variables or {}))
-    _, marker, after = whole.removeprefix(text).partition(SAID)
+    _, marker, after = whole.removeprefix(text).partition(RESPONSE)
     first = tokenizer.encode(after, add_special_tokens=False)[:1] if marker else []
     if not first or first[0] in ends:
         return []

@@ -71,9 +71,9 @@ class ArmPlan:
         job: its first one. label: its name for people. seeds: of its runs.
         memory: None for an untrained arm, an unknown shape, or an arm that the backend refuses.
         evaluation_fits: None where the model's shape is not known.
-        mean_length: tokens of a response, published or in a public log; None: by a rule (`seconds.ASSUMPTIONS`).
+        mean_length: tokens of a response, published or in a public log. None: by a rule (`seconds.ASSUMPTIONS`).
         refused: why the backend cannot train it. why_backend: why another than the usual backend trains it.
-        one_step, one_more_rollout: hours of shorter runs; None where nobody asks (`shorter`).
+        one_step, one_more_rollout: hours of shorter runs, or None where nobody asks (`shorter`).
     """
 
     job: Job
@@ -99,7 +99,7 @@ class ArmPlan:
 
     @property
     def fits(self) -> tuple[str, str]:
-        """(yes, no, or – where it is not known or cannot run; the reason of a no or –, "" without any)"""
+        """(yes, no, or – where it is not known or cannot run, the reason of a no or –, "" without any)"""
         memory, base, context = self.memory, self.job.base_model.value, self.context.remark
         place = "this machine" if self.cost.gpu == CPU else "these GPUs"
         too_large = f"too large for {place}; {memory.fit.advice}" if memory is not None and not memory.fit.fits else ""
@@ -202,7 +202,7 @@ class Plan:
     Args:
         runs: their names, without those of refused arms. on_a_card: jobs that share a GPU.
         doubts: the paper's, and those of the plan.
-        missing: in this machine; None where the plan is for another. profile: the name of the hardware, or None.
+        missing: in this machine, or None where the plan is for another. profile: the name of the hardware, or None.
         overlaps: training problems in benchmarks, in words.
     """
 
@@ -257,7 +257,7 @@ def origins(settings: Mapping[str, Sourced[Any]]) -> dict[str, int]:
 
 
 def method(job: Job) -> list[str]:
-    """The equations of a run, in order of application; none for an untrained model."""
+    """The equations of a run, in order of application. None for an untrained model."""
     return [] if job.experiment is None else job.experiment.equations()
 
 
@@ -300,8 +300,8 @@ def plan(
     """The plan of these jobs.
 
     Args:
-        watch: evaluations beside the training. price: USD for an hour of one GPU; None: an assumed one.
-        paper: the declaration of the jobs; None: the declared paper of their key.
+        watch: evaluations beside the training. price: USD for an hour of one GPU. None: an assumed one.
+        paper: the declaration of the jobs. None: the declared paper of their key.
         refused: (model, arm) -> why the backend cannot train it. moved: -> why another backend than the usual
             one trains it. machines: (model, arm) -> its settings.
         explicit: settings given on the command line, which a remedy keeps if possible.
@@ -346,7 +346,7 @@ def plan(
 
 
 def _cost(job: Job, hardware: Hardware, memory: Memory | None, watch: Watch, price: float | None) -> Cost:
-    """The cost of a run; on a processor its memory is the machine's."""
+    """The cost of a run. On a processor its memory is the machine's."""
     run_cost = cost(job, hardware, watch, price)
     if memory is None or hardware.device != CPU:
         return run_cost
@@ -369,7 +369,7 @@ def ratio_doubts(jobs: Iterable[Job]) -> list[str]:
 
 
 def shorter(job: Job, hardware: Hardware, watch: Watch, steps: int) -> float | None:
-    """Hours of the same run with so many steps, on a machine's processor, where people try a run shorter; else None."""
+    """Hours of the same run with so many steps, on a machine's processor, where people try a run shorter, else None."""
     e = job.experiment
     if hardware.device != CPU or e is None or e.IN_ROUNDS:
         return None
@@ -379,8 +379,8 @@ def shorter(job: Job, hardware: Hardware, watch: Watch, steps: int) -> float | N
 
 
 def memory_of(job: Job, hardware: Hardware, explicit: frozenset[str], on_a_card: int = 1) -> Memory | None:
-    """Memory that one device needs, and whether it fits, or fits the part of a card that several jobs share; None for
-    an untrained arm or an unknown shape."""
+    """Memory that one device needs, and whether it fits, or fits the part of a card that several jobs share, or None
+    for an untrained arm or an unknown shape."""
     if job.experiment is None:
         return None
     has = hardware.card.memory / on_a_card

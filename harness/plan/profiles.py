@@ -92,8 +92,8 @@ class Fit:
     """Whether an arm fits with its settings, and how much memory it then needs.
 
     Args:
-        need: the memory; None if the model's shape is unknown.
-        remedy: settings or a profile that would make it fit; "" if it fits or nothing helps.
+        need: the memory, or None if the model's shape is unknown.
+        remedy: settings or a profile that would make it fit, or "" if it fits or nothing helps.
     """
 
     fits: bool
@@ -132,10 +132,10 @@ def judge(
     memory: float | None = None,
     shared: bool = False,
 ) -> Fit:
-    """Whether an arm fits with these settings of the backend `name`; if not, settings that would fit.
+    """Whether an arm fits with these settings of the backend `name`. If not, settings that would fit.
 
     Args:
-        explicit: settings that a remedy keeps if possible. memory: bytes of each device; None: of `hardware.gpu`.
+        explicit: settings that a remedy keeps if possible. memory: bytes of each device. None: of `hardware.gpu`.
         shared: several jobs share the device, so that vLLM is no remedy.
     """
     a = architecture(training.base_model.value)
@@ -176,7 +176,7 @@ def judge(
 def _held(
     a: Architecture, training: Training, name: str, start: Hardware, explicit: frozenset[str], memory: float | None
 ) -> Hardware | None:
-    """The settings that hold a training: those from which it starts, such that keep `explicit`, others; None if none
+    """The settings that hold a training: those from which it starts, such that keep `explicit`, others, or None if none
     does."""
     tried = (start, *candidates(training, name, start, explicit), *candidates(training, name, start))
     return next((each for each in tried if holds(a, training, name, each, memory)), None)
@@ -190,7 +190,7 @@ def _fewer(
     a: Architecture, e: Experiment, name: str, hardware: Hardware, explicit: frozenset[str], memory: float | None
 ) -> list[str]:
     """Half of the prompts at once, a quarter, ..., then fewer responses to each, then fewer tokens: the first that a
-    device holds, as options; none if no such training does. A CPU samples a whole rollout at once."""
+    device holds, as options. None if no such training does. A CPU samples a whole rollout at once."""
     changed: dict[str, int] = {}
     for key, least in (("prompts_per_rollout", e.updates_per_rollout.value), ("group_size", 2), (TOKENS, 128)):
         value = getattr(e, key).value
@@ -206,8 +206,8 @@ def _fewer(
 
 
 def _as_a_profile(name: str, hardware: Hardware, fixed: frozenset[str]) -> Hardware:
-    """The same GPUs with the rollouts' engine of a profile, and on one card its engine of evaluations (`Profile.base`);
-    settings in `fixed` stay."""
+    """The same GPUs with the rollouts' engine of a profile, and on one card its engine of evaluations (`Profile.base`).
+    Settings in `fixed` stay."""
     values = {} if hardware.device == "cpu" else dict(backend(name).profile)
     if values and hardware.processes == 1:
         values["engine"] = ENGINE
@@ -220,7 +220,7 @@ def choose(
     """The settings of a profile for one arm: the first candidate that fits, else the one with the least memory.
 
     Args:
-        memory: bytes of each device; None: of `base.gpu`.
+        memory: bytes of each device. None: of `base.gpu`.
     """
     if training is None:
         return base
@@ -243,7 +243,7 @@ def with_engine(job: Job, hardware: Hardware, explicit: frozenset[str]) -> Hardw
 
 def measures(job: Job, hardware: Hardware, sequences: int = 1, *, memory: float | None = None) -> bool | None:
     """Whether the GPUs of the evaluation's engine (of `memory` bytes, or a `hardware.gpu`) hold the model and, with
-    vLLM, that many `sequences` of maximum length; a server or a CPU does. None: the model's shape is not known."""
+    vLLM, that many `sequences` of maximum length. A server or a CPU does. None: the model's shape is not known."""
     a = architecture(job.base_model.value)
     if a is None and not hardware.sampler.served:
         return None
@@ -259,7 +259,7 @@ def measures(job: Job, hardware: Hardware, sequences: int = 1, *, memory: float 
 def candidates(
     training: Training, name: str, base: Hardware, explicit: frozenset[str] = frozenset()
 ) -> Iterator[Hardware]:
-    """Settings from the fastest to the most memory-saving; those in `explicit` stay unchanged."""
+    """Settings from the fastest to the most memory-saving. Those in `explicit` stay unchanged."""
     for values in backend(name).candidates(training, base):
         yield replace(base, **{key: value for key, value in values.items() if key not in explicit})
 

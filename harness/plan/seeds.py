@@ -24,7 +24,7 @@ class ClaimSeeds:
 
     Args:
         printed: the difference by benchmark, a fraction. seeds: None: more problems would be needed.
-        gpu_hours, price: of all runs; None where one is not known. options: of the command that plans them.
+        gpu_hours, price: of all runs, or None where one is not known. options: of the command that plans them.
         cannot_run, does_not_fit: why an arm cannot run on this hardware.
     """
 
@@ -134,6 +134,6 @@ def _of_claim(
 
 
 def _sum_of(each: Sequence[float | None], runs: Sequence[int | None]) -> float | None:
-    """The sum over arms with so many runs; None where a part is not known."""
+    """The sum over arms with so many runs, or None where a part is not known."""
     parts = [cost * count for cost, count in zip(each, runs, strict=True) if cost is not None and count is not None]
     return sum(parts) if len(parts) == len(each) else None

@@ -122,7 +122,7 @@ def _shared_card(plan: Plan) -> list[str]:
 
 
 def _remarks(arms: Sequence[ArmPlan]) -> list[str]:
-    """Why arms cannot run or do not fit, and why another backend trains them; arms with one reason on one line."""
+    """Why arms cannot run or do not fit, and why another backend trains them. Arms with one reason on one line."""
     labels_by_reason: dict[str, list[str]] = {}
     for arm in arms:
         moved = f"backend={arm.job.backend}: {arm.why_backend}" if arm.why_backend else ""
@@ -156,7 +156,7 @@ def _machine_text(plan: Plan) -> list[str]:
 
 
 def _values_text(plan: Plan) -> list[str]:
-    """Every value with its source: those of all trained arms, then each arm's own; departures and doubts."""
+    """Every value with its source: those of all trained arms, then each arm's own. Departures and doubts."""
     lines: list[str] = []
     shared = _shared([arm.job.settings() for arm in plan.arms if arm.job.experiment is not None])
     if shared:

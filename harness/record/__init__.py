@@ -1,1 +1,1 @@
-"""Runs: a folder each; one class that reads it (`run.Run`), its writer, its mirror in MLflow, archives."""
+"""Runs: a folder each. One class that reads it (`run.Run`), its writer, its mirror in MLflow, archives."""

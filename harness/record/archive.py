@@ -2,7 +2,7 @@
 
     <paper>/<scale>/<run>/run.json, metrics.jsonl, curve.jsonl, eval/<benchmark>/{verdicts.parquet,manifest.json}
 
-An archive holds the runs without models, and without responses unless they are to go along; equal runs give equal
+An archive holds the runs without models, and without responses unless they are to go along. Equal runs give equal
 bytes. It is a .tar.xz: compressed as a whole, because the files of runs resemble each other (a zip, which compresses
 each alone, is five times larger).
 """
@@ -116,10 +116,10 @@ def import_archive(path: Path) -> tuple[int, int, int]:
 
 def _keep_others(before: Path, folder: Path) -> None:
     """Move what is not the program's from a run's folder before to the folder that replaces it."""
-    ours = {RECORD, LINK, *(read_object(before / RECORD) or {}).get("files", {})}
+    listed = {RECORD, LINK, *(read_object(before / RECORD) or {}).get("files", {})}
     for path in sorted(before.rglob("*")):
         name = path.relative_to(before)
-        if (path.is_symlink() or not path.is_dir()) and name.as_posix() not in ours and not (folder / name).exists():
+        if (path.is_symlink() or not path.is_dir()) and name.as_posix() not in listed and not (folder / name).exists():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             path.rename(folder / name)
 
@@ -235,7 +235,7 @@ def without_responses(path: Path, seed: int | None) -> bytes:
 
 
 def _write_tar(path: Path, files: Mapping[str, bytes]) -> None:
-    """The files in an order that puts those of one kind together, which compress each other; no times, no owners."""
+    """The files in an order that puts those of one kind together, which compress each other. No times, no owners."""
     names = sorted(files, key=lambda name: (PurePosixPath(name).name, name))
     with (
         lzma.open(path, "wb", preset=_PRESET) as out,

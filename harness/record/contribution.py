@@ -20,7 +20,7 @@ EQUATION = "equation "  # how `Job.own_files` names one
 
 
 def obstacles(run: Run) -> list[str]:
-    """Why a run cannot be taken over, each in a sentence; [] if it can.
+    """Why a run cannot be taken over, each in a sentence, or [] if it can.
 
     A value that the command line replaced is no obstacle: tables show it. One that differs from the declaration of
     today without having been replaced is.

@@ -76,10 +76,10 @@ def import_curves(paths: Sequence[Path], name: str, columns: Mapping[str, str]) 
     new = [place / f"{name}-seed{seed}" for seed in range(len(curves))]
     for seed, (curve, folder) in enumerate(zip(curves, new, strict=True)):
         _write(curve, folder, name, seed)
-    gone = [folder for folder in before if folder not in new]
-    for folder in gone:  # a mean over the seeds of two imports is of neither
+    outdated = [folder for folder in before if folder not in new]
+    for folder in outdated:  # a mean over the seeds of two imports is of neither
         shutil.rmtree(folder)
-    return [Run(folder) for folder in new], len(gone)
+    return [Run(folder) for folder in new], len(outdated)
 
 
 def _read(path: Path, columns: Mapping[str, str]) -> Curve:

@@ -86,7 +86,7 @@ def to_mlflow(folder: Path, params: Mapping[str, str], values: Mapping[str, floa
 
 
 def sync() -> int:
-    """Send MLflow the evaluations that it lacks; how many were sent.
+    """Send MLflow the evaluations that it lacks. Returns how many were sent.
 
     Raises:
         StoreError: the store cannot be used. DamagedFileError: a file of an evaluation is.
@@ -140,7 +140,7 @@ def _send(folder: Path, call: str, tracker: Tracker) -> bool:
 
 
 def _training_of(run: Run) -> str | None:
-    """The id in MLflow of the run that trained the evaluated model; None for a model from elsewhere."""
+    """The id in MLflow of the run that trained the evaluated model, or None for a model from elsewhere."""
     if (model := run.model_folder) is None or not Path(model).as_posix().endswith(f"/{FINAL}"):
         return None
     link = read_object(Path(model).parents[1] / LINK, "run_id")

@@ -30,7 +30,7 @@ def runs(
     scale: str | None = None,
     finished: bool = True,
 ) -> list[Run]:
-    """The runs that these names say, in their order; without any, those of this project.
+    """The runs that these names say, in their order. Without any, those of this project.
 
     Args:
         what: each a run's folder, a folder of runs or archives, the folder of an evaluation, a glob of them, an
@@ -55,7 +55,7 @@ def check_names(*texts: str) -> None:
     """Before heavy imports, refuse a name of no run.
 
     Args:
-        texts: one method each; its training seeds are joined by commas.
+        texts: one method each. Its training seeds are joined by commas.
     Raises:
         UsageError: as `places`.
     """
@@ -68,7 +68,7 @@ def places(text: str, expected: str = EXPECTED) -> list[Path]:
     or with * all whose names do.
 
     Raises:
-        UsageError: none, or several runs; `expected` says what could have been given.
+        UsageError: none, or several runs. `expected` says what could have been given.
     """
     if Path(text).exists():
         return [Path(text)]
@@ -87,7 +87,7 @@ def places(text: str, expected: str = EXPECTED) -> list[Path]:
 
 
 def beginning(text: str) -> list[Path]:
-    """The runs under RLVR_HOME whose name begins so, or as `rlvr show` shortens it; * stands for any characters."""
+    """The runs under RLVR_HOME whose name begins so, or as `rlvr show` shortens it. * stands for any characters."""
     from harness.runs.track import home
 
     begins = re.sub(r"\*+$", "", glob.escape(text).replace("…", "*").replace("[*]", "*"))

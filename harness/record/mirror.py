@@ -50,10 +50,11 @@ STATUS = {"running": "RUNNING", "stopped": "KILLED", "failed": "FAILED", "finish
 
 
 def sync_run(folder: Path, tracker: Tracker, *, ask: bool = False) -> bool:
-    """Bring MLflow up to date with a run; whether something was sent. A failure raises; the next call sends it again.
+    """Bring MLflow up to date with a run. Returns whether something was sent. A failure raises. The next call sends it
+    again.
 
     Args:
-        ask: whether the store still has the run that mlflow.json names; if not, all is sent.
+        ask: whether the store still has the run that mlflow.json names. If not, all is sent.
     Raises:
         DamagedFileError: a file of the run is. MlflowException, OSError: the store's.
     """
@@ -71,7 +72,7 @@ def sync_run(folder: Path, tracker: Tracker, *, ask: bool = False) -> bool:
 
 
 def _send(run: Run, link: dict[str, Any], tracker: Tracker) -> bool:
-    """Send what is missing; False: nothing was."""
+    """Send what is missing. False: nothing was."""
     from mlflow.entities import Metric, Param, RunTag
 
     record, client = run.record, tracker.client
@@ -192,7 +193,7 @@ def run_name(record: Mapping[str, Any]) -> str:
 
 
 def show_samples(tracker: Tracker, run_id: str, run: Run) -> None:
-    """The first samples of each benchmark as a table in MLflow's evaluation view; nothing without responses. A second
+    """The first samples of each benchmark as a table in MLflow's evaluation view. Nothing without responses. A second
     call replaces the table by the same (MLflow's own `log_table` would add the rows once more)."""
     rows = []
     for benchmark in run.benchmarks:
@@ -206,7 +207,7 @@ def show_samples(tracker: Tracker, run_id: str, run: Run) -> None:
 
 
 def scores_table(record: Mapping[str, Any]) -> str:
-    """The scores with their intervals, in Markdown, for a run's description in MLflow; "" before there are some."""
+    """The scores with their intervals, in Markdown, for a run's description in MLflow, or "" before there are some."""
     lines = [
         f"| {benchmark} | {key.replace('_at_', '@')} | {100 * score['value']:.1f} {_interval(score)} |"
         for benchmark, scores in record.get("scores", {}).items()
@@ -217,7 +218,7 @@ def scores_table(record: Mapping[str, Any]) -> str:
 
 
 def _accuracy(record: Mapping[str, Any]) -> dict[str, str]:
-    """Benchmark -> "92.5 [91.2, 93.7] avg@16". A tag shows an interval in a list of runs, a metric cannot; the
+    """Benchmark -> "92.5 [91.2, 93.7] avg@16". A tag shows an interval in a list of runs, a metric cannot. The
     number is first, because a column shows some ten characters."""
     return {
         benchmark: " ".join(f"{100 * score['value']:.1f} {_interval(score)} {key.replace('_at_', '@')}".split())
@@ -306,7 +307,7 @@ class BackgroundMirror:
         self._folders |= dict.fromkeys(folders)
 
     def close(self, patience_s: float = PATIENCE_S) -> None:
-        """Send the rest. A store that fails is tried again for so long; one that hangs fails by MLflow's own limit."""
+        """Send the rest. A store that fails is tried again for so long. One that hangs fails by MLflow's own limit."""
         self._closing.set()
         until = time.monotonic() + patience_s
         while self._thread.is_alive() and (self.error is None or time.monotonic() < until):
@@ -328,7 +329,7 @@ class BackgroundMirror:
                 self._closing.wait(POLL_S if self.error is None else 10 * POLL_S)
 
     def _round(self) -> Exception | None:
-        """Bring each up to date; a damaged run does not stop the others. Returns the last error, for the end."""
+        """Bring each up to date. A damaged run does not stop the others. Returns the last error, for the end."""
         error = None
         for folder, before in list(self._folders.items()):
             try:
@@ -374,7 +375,7 @@ def mirroring() -> Iterator[BackgroundMirror]:
 
 
 def run_folders(paper: str | None = None) -> list[Path]:
-    """Every run under RLVR_HOME, or of one paper; also one whose record is lost, so that it is missed."""
+    """Every run under RLVR_HOME, or of one paper. Also one whose record is lost, so that it is missed."""
     folders = sorted(home().glob(f"{paper or '*'}/*/*"))
     marks = (RECORD, TRAINING_LOG, LINK)
     return [

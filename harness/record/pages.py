@@ -18,13 +18,13 @@ PAGE, FIGURES = "page.html", "figures"  # artifacts
 
 
 def has_store() -> bool:
-    """Whether there is a store to show a page in; none is made for it."""
+    """Whether there is a store to show a page in. None is made for it."""
     store = local_store()
     return bool(os.environ.get("MLFLOW_TRACKING_URI")) if store is None else store.is_file()
 
 
 def show_report(paper: str, scale: str, page: Path, figures: Mapping[str, str]) -> None:
-    """A paper's report at one scale; the next one replaces it.
+    """A paper's report at one scale. The next one replaces it.
 
     Args:
         figures: name -> the text of an SVG file.

@@ -66,7 +66,7 @@ def with_sha256(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def content_sha256(path: Path) -> str:
-    """SHA-256 of a file; read again only if the file has changed since (its size, times or inode)."""
+    """SHA-256 of a file. Read again only if the file has changed since (its size, times or inode)."""
     at = path.stat()
     return _content_sha256(os.fspath(path), at.st_size, at.st_mtime_ns, at.st_ctime_ns, at.st_ino)
 
@@ -83,5 +83,5 @@ def run_identity(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def ms(time_text: str) -> int:
-    """Milliseconds since 1970 of a time in a record; ValueError for another text."""
+    """Milliseconds since 1970 of a time in a record. ValueError for another text."""
     return calendar.timegm(time.strptime(time_text, "%Y-%m-%dT%H:%M:%SZ")) * 1000

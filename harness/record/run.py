@@ -63,7 +63,7 @@ class Run:
 
     @cached_property
     def record(self) -> Mapping[str, Any]:
-        """The content of run.json; {} for an evaluation that has none.
+        """The content of run.json, or {} for an evaluation that has none.
 
         Raises:
             DamagedFileError: it is missing where a run was trained, unreadable, changed, or of another run.
@@ -146,7 +146,7 @@ class Run:
 
     @property
     def finished(self) -> str | None:
-        """When it ended, as ISO 8601; None for a run that has not, and for an evaluation without a record."""
+        """When it ended, as ISO 8601, or None for a run that has not, and for an evaluation without a record."""
         return None if self.record.get("finished") is None else str(self.record["finished"])
 
     @property
@@ -156,7 +156,7 @@ class Run:
 
     @property
     def overlap(self) -> Mapping[str, str]:
-        """Benchmark -> how many of its problems it was trained on, in words; only those with such problems."""
+        """Benchmark -> how many of its problems it was trained on, in words. Only those with such problems."""
         counts: Mapping[str, Mapping[str, int]] = self.record.get("overlap") or {}
         return {
             name: f"{count['shared']:,} of the {count['problems']:,} problems of {name} are training problems"
@@ -173,24 +173,24 @@ class Run:
 
     @property
     def so_far(self) -> str | None:
-        """How far a training came whose time is over (`minutes=`); None of every other run."""
+        """How far a training came whose time is over (`minutes=`). None of every other run."""
         return None if self.record.get("so_far") is None else str(self.record["so_far"])
 
     @property
     def trained(self) -> bool:
-        """Whether it was trained; False for a base model, which has no training seeds. True where nothing says so."""
+        """Whether it was trained. False for a base model, which has no training seeds. True where nothing says so."""
         if "settings" not in self.record:
             return True
         return any(not key.startswith("protocol.") and key != "base_model" for key in self.record["settings"])
 
     @property
     def command(self) -> str:
-        """The command that made it, without the folder of its program; "" if unknown."""
+        """The command that made it, without the folder of its program, or "" if unknown."""
         return short_names(as_typed(str(self.record.get("environment", {}).get("command") or "")))
 
     @property
     def by(self) -> str:
-        """Who measured it, if that was said when it was exported; else empty."""
+        """Who measured it, if that was said when it was exported, else empty."""
         return str(self.record.get("by") or "")
 
     @property
@@ -203,7 +203,7 @@ class Run:
 
     @property
     def commit(self) -> str:
-        """The first ten digits of the code's commit, and whether files differed from it; "None" outside a checkout."""
+        """The first ten digits of the code's commit, and whether files differed from it. "None" outside a checkout."""
         environment = self.record.get("environment", {})
         changed = " with uncommitted changes" if environment.get("uncommitted_changes") else ""
         return f"{str(environment.get('commit'))[:10]}{changed}"
@@ -242,7 +242,7 @@ class Run:
 
     @property
     def model_folder(self) -> str | None:
-        """The trained model, or an untrained run's base model: a folder or hub id; None where it is not at hand.
+        """The trained model, or an untrained run's base model: a folder or hub id, or None where it is not at hand.
 
         Raises:
             DamagedFileError: a file of the trained model is missing or changed.
@@ -262,7 +262,7 @@ class Run:
 
     @cached_property
     def curve(self) -> Mapping[int, Mapping[str, float]]:
-        """Optimiser step -> metric -> value; {} without a training.
+        """Optimiser step -> metric -> value, or {} without a training.
 
         Raises:
             DamagedFileError: metrics.jsonl is damaged, or lacks steps.
@@ -282,7 +282,7 @@ class Run:
         return dict(sorted(steps.items()))
 
     def metrics(self, name: str) -> Points:
-        """(step, value) of one metric, by step; empty if it was never logged."""
+        """(step, value) of one metric, by step. Empty if it was never logged."""
         return [(step, values[name]) for step, values in self.curve.items() if name in values]
 
     @property
@@ -295,7 +295,7 @@ class Run:
 
     @cached_property
     def tables(self) -> Mapping[str, Path]:
-        """Benchmark -> its file of verdicts; not read yet.
+        """Benchmark -> its file of verdicts. Not read yet.
 
         Raises:
             DamagedFileError: there are other benchmarks than the record lists.
@@ -324,7 +324,7 @@ class Run:
         frame of JSON Lines.
 
         Args:
-            columns: of these, those that the file has are read; None: all.
+            columns: of these, those that the file has are read. None: all.
         Raises:
             ValueError: it was not measured on that benchmark, or a column is missing that every file has.
             DamagedFileError: as `file`.
@@ -354,14 +354,14 @@ class Run:
         rows: Any = self.rows(benchmark, columns)
         frame: pd.DataFrame = rows.to_pandas() if isinstance(rows, pa.Table) else rows
         unknown = {name: None for name in ("tokens", "finish_reason") if name not in frame}  # answers of others
-        ours = (
+        our_columns = (
             {"answer": frame["extracted"]} if "extracted" in frame else {}
         )  # the answers that `rlvr grade` extracted, beside the file's own
-        return frame.assign(**unknown, **ours, problem_id=frame["problem_id"].astype(str))
+        return frame.assign(**unknown, **our_columns, problem_id=frame["problem_id"].astype(str))
 
     @property
     def keeps_responses(self) -> bool:
-        """Whether the verdicts have the responses beside them; an archive's have not."""
+        """Whether the verdicts have the responses beside them. An archive's have not."""
         return all("response" in columns_of(path) for path in self.tables.values())
 
     def samples(self, benchmark: str) -> pd.DataFrame:
@@ -381,7 +381,7 @@ class Run:
         return counted({self.record.get("seed", 0): self}, benchmark)
 
     def samples_at(self, step: int, benchmark: str) -> pd.DataFrame | None:
-        """The verdicts of an evaluation while it trained, with the responses; None where it was not made."""
+        """The verdicts of an evaluation while it trained, with the responses, or None where it was not made."""
         name = f"curve/step-{step:06d}/{benchmark}/verdicts.parquet"
         if not (self.folder / name).is_file() and name not in self.record.get("files", {}):
             return None
@@ -389,10 +389,10 @@ class Run:
         return frame
 
     def manifest(self, benchmark: str) -> Mapping[str, Any] | None:
-        """How the samples of a benchmark were made; None for graded answers of others, which have no manifest.
+        """How the samples of a benchmark were made, or None for graded answers of others, which have no manifest.
 
         Raises:
-            DamagedFileError: as `file`; or it is of another benchmark.
+            DamagedFileError: as `file`, or it is of another benchmark.
         """
         path = self.tables[benchmark].with_name("manifest.json")
         name = path.relative_to(self.folder).as_posix()
@@ -415,13 +415,13 @@ class Run:
         return [] if manifest is None else [int(k) for k in recorded_value(manifest, "ks") or ()]
 
     def policy(self, benchmark: str) -> str | None:
-        """The extraction policy that decided the verdicts of a benchmark; None if it is not known, or not one."""
+        """The extraction policy that decided the verdicts of a benchmark, or None if it is not known, or not one."""
         words = self.graded_by(benchmark)
         return None if words is None or ";" in words else words.split(",")[0].removeprefix("policy ")
 
     def graded_by(self, benchmark: str) -> str | None:
-        """How answers were read, in words that are equal where it is (`evals.answer_files.own.graded_by`); None if it
-        is not known.
+        """How answers were read, in words that are equal where it is (`evals.answer_files.own.graded_by`), or None if
+        it is not known.
 
         Raises:
             ValueError, DamagedFileError: as `rows`.
@@ -498,7 +498,7 @@ def counted(runs: Mapping[Any, Run], benchmark: str) -> VerdictTable:
     """The counted verdicts of a method's training seeds, counted together.
 
     Args:
-        runs: by training seed; a single one may hold several in a column `train_seed`.
+        runs: by training seed. A single one may hold several in a column `train_seed`.
     Raises:
         UsageError: one of several holds several. DamagedFileError: as `Run.file`.
     """

@@ -1,5 +1,5 @@
 """The state of each job under the runs' folder: submitted, running, finished, diverged, trained nothing, failed,
-stopped or damaged; and of each evaluation with samples to come."""
+stopped or damaged, and of each evaluation with samples to come."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ ERROR = "error.json"  # error of the last try of an unfinished job: {"error": te
 class JobState:
     """One job's folder.
 
-    `step` and `reward` are of the last logged optimiser step (None before the first); `idle_s` is the age of the newest
-    log line or record; `error` is the last try's.
+    `step` and `reward` are of the last logged optimiser step (None before the first). `idle_s` is the age of the newest
+    log line or record. `error` is the last try's.
     """
 
     paper: str
@@ -43,7 +43,7 @@ class JobState:
 class Growing:
     """An evaluation with samples to come.
 
-    `state` is running, failed or stopped; `error` the last try's; `progress` is benchmark -> (samples that are there,
+    `state` is running, failed or stopped. `error` the last try's. `progress` is benchmark -> (samples that are there,
     samples of each problem that are wanted).
     """
 
@@ -131,7 +131,7 @@ def growing(folder: Path) -> Growing | None:
 
 
 def progress(run: Run) -> str | None:
-    """How far a training or an evaluation is that has not ended; None: it has, or nothing is known of it."""
+    """How far a training or an evaluation is that has not ended. None: it has, or nothing is known of it."""
     if (evaluation := growing(run.folder)) is not None:
         return str(evaluation)
     if "settings" not in run.record or (run.is_finished and not held(run.folder)):
@@ -147,7 +147,7 @@ def note_slurm(folder: Path, job_id: str) -> None:
 
 
 def in_slurm(folder: Path) -> str | None:
-    """The id that Slurm gave to the job of this folder; None: it was not given to Slurm."""
+    """The id that Slurm gave to the job of this folder. None: it was not given to Slurm."""
     content = read_object(folder / SLURM, "id")
     return None if content is None else str(content["id"])
 
@@ -169,7 +169,7 @@ def held(folder: Path) -> bool:
 
 def last_step(path: Path) -> tuple[int | None, dict[str, float]]:
     """(step, metrics) of the last whole line of a training's metrics.jsonl, with the reward of the last rollout where
-    this step is a later update of it; None without a line."""
+    this step is a later update of it, or None without a line."""
     row = last_row(path, "step", "metrics") if path.is_file() else None
     if row is None:
         return None, {}

@@ -63,7 +63,7 @@ class Chosen:
 
     scale: str
     measured: tuple[Measured, ...]
-    everything: tuple[Measured, ...]  # of the paper, at all scales
+    everything: tuple[Measured, ...]  # all of the paper's arms, at all scales
     notes: tuple[str, ...]
 
 
@@ -75,7 +75,7 @@ def choose_arms(
     Args:
         scale: None takes the paper's own where it was measured.
         model: None takes the first that was measured.
-        arms: in that order; None takes those of the paper's claims and the base model, at most 7.
+        arms: in that order. None takes those of the paper's claims and the base model, at most 7.
     Raises:
         UsageError: nothing measured, or an arm or model that was not.
     """
@@ -83,12 +83,12 @@ def choose_arms(
     scales = [m.scale for m in everything]
     if scale is None:
         scale = "paper" if "paper" in scales or not scales else scales[0]
-    here = [m for m in everything if m.scale == scale]
-    models = {m.base: m.model for m in here}
+    of_scale = [m for m in everything if m.scale == scale]
+    models = {m.base: m.model for m in of_scale}
     _check_measured("model", [] if model is None else [model], {**models, **dict.fromkeys(models.values())}, scale)
     model = models.get(model, model) if model else next(iter(models.values()), None)
-    of_model = [m for m in here if m.model == model]
-    best: dict[str, Measured] = {}  # of an arm, the runs with the fewest overrides, the first of equals
+    of_model = [m for m in of_scale if m.model == model]
+    best: dict[str, Measured] = {}  # per arm, the runs with the fewest overrides, the first among equals
     for m in sorted(of_model, key=lambda m: len(m.overrides.split())):
         best.setdefault(m.arm, m)
     if arms is None:
@@ -97,24 +97,24 @@ def choose_arms(
         arms = [arm for arm in dict.fromkeys(measured) if arm in claimed][:MOST]
     _check_measured("arm", arms, best, scale)
     chosen = tuple(best[arm] for arm in arms)
-    return Chosen(scale, chosen, tuple(everything), (*_not_shown(chosen, here), *other_versions(chosen)))
+    return Chosen(scale, chosen, tuple(everything), (*_not_shown(chosen, of_scale), *other_versions(chosen)))
 
 
-def _check_measured(field: str, asked: Sequence[str], measured: Collection[str], scale: str) -> None:
+def _check_measured(field: str, names: Sequence[str], measured: Collection[str], scale: str) -> None:
     """Raise UsageError for what was asked and not measured at that scale."""
-    if missing := [name for name in asked if name not in measured]:
+    if missing := [name for name in names if name not in measured]:
         expected = nearest(missing[0], measured) if measured else "Nothing was"
         raise UsageError(f"{field}={missing[0]}: not measured at {scale} scale. {expected}")
 
 
-def _not_shown(chosen: Sequence[Measured], here: Sequence[Measured]) -> list[str]:
+def _not_shown(chosen: Sequence[Measured], of_scale: Sequence[Measured]) -> list[str]:
     shown = {id(m) for m in chosen}
-    names = [f"{m.base}/{m.label(m.arm)}" for m in here if id(m) not in shown]
+    names = [f"{m.base}/{m.label(m.arm)}" for m in of_scale if id(m) not in shown]
     return [f"Measured too, in the tables and not in figures and responses: {', '.join(names)}."] if names else []
 
 
 def read_models(chosen: Chosen, *, data_dir: str | None) -> tuple[list[Analysed], list[str]]:
-    """(the chosen arms, the base model first, as figures require; a note on archives, whose curves alone are kept)"""
+    """(the chosen arms, the base model first, as figures require, a note on archives, whose curves alone are kept)"""
     order = sorted(chosen.measured, key=lambda m: m.arm != "base")
     common = common_overrides(chosen.measured)
     seeds = {readable(m.label(m.arm, common)): tuple(m.runs[seed] for seed in m.seeds) for m in order}
@@ -139,7 +139,7 @@ def document(
     Args:
         plotted: title of a family -> its figures.
         notes: what was skipped, and why.
-        tokens: the cache of token tables; None shows the responses without entropies.
+        tokens: the cache of token tables. None shows the responses without entropies.
     """
     scale = chosen.scale
     measured = [m for m in chosen.everything if m.scale == scale]
@@ -211,10 +211,10 @@ def _scores_grid(models: Sequence[Analysed], measured: Sequence[MeasuredRun]) ->
     for run, model in zip(measured, models, strict=True):
         source = model.sources[0]
         for benchmark, table in run.tables.items():
-            found = reported(table, source.ks(benchmark) or [n for n in (table.n,) if n], source.policy(benchmark))
-            shown += found
+            scores = reported(table, source.ks(benchmark) or [n for n in (table.n,) if n], source.policy(benchmark))
+            shown += scores
             policy = (source.graded_by(benchmark) or "–").removeprefix("policy ")
-            for s in found:
+            for s in scores:
                 name = f"{s.name}, {s.unit}" if s.unit == "%" else s.name
                 counts = (str(s.samples), str(s.problems), str(s.unscored))
                 rows.append((run.name, source.title(benchmark), name, score_text(s), *counts, policy))
@@ -224,7 +224,7 @@ def _scores_grid(models: Sequence[Analysed], measured: Sequence[MeasuredRun]) ->
 
 @dataclass(frozen=True)
 class _Pair:
-    """What a page says of one run beside the first: in words, drawn, and as a table."""
+    """The part of a page about one run beside the first: in words, drawn, and as a table."""
 
     answer: list[str]
     figure: Figure | None
@@ -232,40 +232,43 @@ class _Pair:
 
 
 def _pairs(measured: Sequence[MeasuredRun]) -> list[_Pair]:
-    """Each run beside the first; the last table has the note on all of them."""
-    first, *others = measured
-    found = [compare_runs(first, other, metrics=COMPARED, allow_different=True) for other in others]
-    pairs = [_pair(first, other, of, number) for number, (other, of) in enumerate(zip(others, found, strict=True))]
-    if len(found) > 1 and (whole := whole_table(families(found))):
+    """Each run beside the first. The last table has the note on all of them."""
+    first, *later = measured
+    comparisons = [compare_runs(first, run, metrics=COMPARED, allow_different=True) for run in later]
+    pairs = [
+        _pair(first, run, comparison, number)
+        for number, (run, comparison) in enumerate(zip(later, comparisons, strict=True))
+    ]
+    if len(comparisons) > 1 and (whole := whole_table(families(comparisons))):
         grid = pairs[-1].grid
-        grid = replace(grid, notes=(*grid.notes, f"All {len(found)} tables: {whole}"))
+        grid = replace(grid, notes=(*grid.notes, f"All {len(comparisons)} tables: {whole}"))
         pairs[-1] = replace(pairs[-1], grid=grid)
     return pairs
 
 
-def _pair(first: MeasuredRun, other: MeasuredRun, compared: CompareResult, number: int) -> _Pair:
+def _pair(first: MeasuredRun, run: MeasuredRun, compared: CompareResult, number: int) -> _Pair:
     """`first` minus `other`, as `rlvr compare FIRST OTHER` says it."""
     unlike = "MEASURED DIFFERENTLY (said below the table): " if compared.different else ""
-    words = [line_in_words(line, first.name, other.name) for line in compared.lines if line.metric == "avg"]
+    words = [line_in_words(line, first.name, run.name) for line in compared.lines if line.metric == "avg"]
     figure = None
     if any(line.low is not None and line.unit == "%" for line in compared.lines):
         plot = differences(compared)
         name = f"differences_{number}" if number else plot.name
-        figure = rendered(replace(plot, name=name, title=f"{first.name} minus {other.name}"))
+        figure = rendered(replace(plot, name=name, title=f"{first.name} minus {run.name}"))
     benchmarks = dict.fromkeys(line.benchmark for line in compared.lines)
     over = [(name, [line for line in compared.lines if line.benchmark == name]) for name in benchmarks]
     grid = Grid(
-        f"A: {first.name}; B: {other.name}",
+        f"A: {first.name}; B: {run.name}",
         ("benchmark", "metric", "A", "B", "A - B", *TESTED),
         tuple(map(_compared, compared.lines)),
         (*(f"{name}: {problems_in_both(lines)}." for name, lines in over), *notes_under(compared)),
-        names=(("A", first.name), ("B", other.name), ("A - B", "difference")),
+        names=(("A", first.name), ("B", run.name), ("A - B", "difference")),
     )
     return _Pair([f"{unlike}{text}" for text in words], figure, grid)
 
 
 def _scale_label(models: Sequence[Analysed], measured: Sequence[MeasuredRun]) -> str:
-    """The label of the first scale that is not the paper's; "" without one."""
+    """The label of the first scale that is not the paper's, or "" without one."""
     records = [run.record for model in models for run in model.sources]
     scale = next((r["scale_label"] for r in records if r.get("scale", "paper") != "paper"), "")
     made = any(benchmark in MADE for run in measured for benchmark in run.tables)
@@ -279,9 +282,9 @@ def line_in_words(line: Line, a: str, b: str) -> str:
     if line.difference is None or line.interval is None:
         return f"{line.benchmark}: {values}" + (f" ({line.why})." if line.why else ".")
     form = line_form(line)
-    found = f"{number_text(line.difference, line.factor, form)} points {bounds_text(line.interval, line.factor, form)}"
+    gain = f"{number_text(line.difference, line.factor, form)} points {bounds_text(line.interval, line.factor, form)}"
     verdict = line.verdict.replace("A ", f"{a} is ").replace("B ", f"{b} is ")
-    return f"{line.benchmark}: {values}; {a} minus {b} {found}: {verdict}."
+    return f"{line.benchmark}: {values}; {a} minus {b} {gain}: {verdict}."
 
 
 def _place(run: Run) -> str:
@@ -291,10 +294,12 @@ def _place(run: Run) -> str:
 
 
 def _measured_by(models: Sequence[Analysed]) -> list[Grid]:
-    """How the first seed of each run was measured, a row a benchmark; nothing for answers of others."""
+    """How the first seed of each run was measured, a row a benchmark. Nothing for answers of others."""
     facts = [(m.name, b, run.measured_by(b)) for m in models for run in m.sources[:1] for b in run.tables]
-    keys = list(dict.fromkeys(key for *_, of in facts for key in of))
-    rows = tuple((name, benchmark, *(str(of.get(key, "–")) for key in keys)) for name, benchmark, of in facts)
+    keys = list(dict.fromkeys(key for *_, facts_of_run in facts for key in facts_of_run))
+    rows = tuple(
+        (name, benchmark, *(str(facts_of_run.get(key, "–")) for key in keys)) for name, benchmark, facts_of_run in facts
+    )
     return [Grid("Measured by", ("run", "benchmark", *keys), rows)] if keys else []
 
 
@@ -334,7 +339,7 @@ def _evidence(e: ClaimEvidence) -> tuple[str, ...]:
 
 
 def _line(line: Line, model: str = "", p: float | None = None) -> tuple[str, ...]:
-    """The cells of a compared pair; p: instead of Holm's."""
+    """The cells of a compared pair. p: instead of Holm's."""
     form = line_form(line)
     values = (*(number_text(v, line.factor, form.lstrip("+")) for v in (line.a, line.b)),)
     difference = number_text(line.difference, line.factor, form)
@@ -374,7 +379,10 @@ def values_grid(measured: Sequence[Measured], *, every: bool) -> Grid:
                 if was:
                     note += f" (was {_plain(was['value'])}, {was['origin']}: {was['note']})"
                 arms.setdefault((key, _plain(sourced["value"]), sourced["origin"], note), []).append(m.arm)
-    rows = [(*row, "all" if len(of) == len(measured) else ", ".join(of)) for row, of in sorted(arms.items())]
+    rows = [
+        (*row, "all" if len(arm_names) == len(measured) else ", ".join(arm_names))
+        for row, arm_names in sorted(arms.items())
+    ]
     caption = "All values and their sources" if every else "Values that the paper does not state, or that were replaced"
     return Grid(caption, ("value", "is", "origin", "source, or why", "arms"), tuple(rows))
 
@@ -384,7 +392,7 @@ def _plain(value: object) -> str:
 
 
 def environment_grid(measured: Sequence[Measured]) -> Grid:
-    """Code, versions and machine; one column for each environment that a run had."""
+    """Code, versions and machine. One column for each environment that a run had."""
     runs_of: dict[str, list[str]] = {}
     for m in measured:
         for seed, run in m.runs.items():
@@ -403,11 +411,11 @@ def environment_grid(measured: Sequence[Measured]) -> Grid:
 def _viewer(
     models: Sequence[Analysed], cache: Path | None, *, differing: bool = False
 ) -> tuple[dict[str, Any] | None, list[str]]:
-    """(the responses, packed; notes on those that could not be read)."""
+    """(the responses, packed, notes on those that could not be read)."""
     responses: list[Shown] = []
     forks: dict[str, float] = {}
     notes: list[str] = []
-    asked = shared([model.questions for model in models])
+    question_texts = shared([model.questions for model in models])
     for model in models:
         read = model.readable if cache is not None else None
         if read is None and cache is not None and model.subject.tables:  # an archive has no responses
@@ -418,12 +426,16 @@ def _viewer(
         subject = read or model.subject
         for benchmark, verdicts in subject.tables.items():
             prompts = subject.prompts.get(benchmark, {})
-            texts = {problem: text for (of, problem), text in asked.items() if of == benchmark}
+            texts = {
+                problem: text
+                for (benchmark_of_text, problem), text in question_texts.items()
+                if benchmark_of_text == benchmark
+            }
             responses += _shown(model.name, benchmark, verdicts, prompts, tables.get(benchmark), texts)
         if read is not None and len(model.sources) > 1:
             notes.append(f"{model.name}: the responses shown are those of the first of {len(model.sources)} seeds.")
     kept = keep(responses)
-    return (pack(kept, forks, of=len(responses), differing=differing) if kept else None), notes
+    return (pack(kept, forks, total=len(responses), differing=differing) if kept else None), notes
 
 
 def _shown(
@@ -438,7 +450,7 @@ def _shown(
     seeded = "train_seed" in verdicts
     shown = []
     for row in verdicts.to_dict("records"):
-        of = by_sample.get((row["problem_id"], row["sample"]))
+        token_rows = by_sample.get((row["problem_id"], row["sample"]))
         read = tokens is not None  # a response without a token has no row
         shown.append(
             Shown(
@@ -453,8 +465,10 @@ def _shown(
                 prompt=prompts.get(str(row["problem_id"])),
                 question=questions.get(str(row["problem_id"])),
                 text=str(row["response"]),
-                tokens=(tuple(of["token"]) if of is not None else ()) if read else None,
-                entropies=(tuple(map(float, of["entropy"])) if of is not None else ()) if read else None,
+                tokens=(tuple(token_rows["token"]) if token_rows is not None else ()) if read else None,
+                entropies=(tuple(map(float, token_rows["entropy"])) if token_rows is not None else ())
+                if read
+                else None,
                 length=None if _known(row.get("tokens")) is None else int(row["tokens"]),
                 reason=_known(row.get("reason")) if row["verdict"] == "unscored" else None,
             )
@@ -463,5 +477,5 @@ def _shown(
 
 
 def _known(value: object) -> str | None:
-    """A cell as text; None if it is null (pandas turns some nulls into NaN)."""
+    """A cell as text, or None if it is null (pandas turns some nulls into NaN)."""
     return None if value is None or value != value else str(value)

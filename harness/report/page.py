@@ -70,7 +70,7 @@ class Document:
     arxiv: str | None = None
     scale: str = ""
     claims: tuple[ClaimRow, ...] = ()
-    tables: tuple[Grid, ...] = ()  # of the paper, where they are not the results
+    tables: tuple[Grid, ...] = ()  # the paper's tables, where they are not the results
     figures: tuple[tuple[str, tuple[Figure, ...]], ...] = ()  # family title -> its figures
     values: Grid = NO_ROWS
     assumed: Grid = NO_ROWS
@@ -78,7 +78,7 @@ class Document:
     doubts: tuple[str, ...] = ()
     environment: Grid = NO_ROWS
     notes: tuple[str, ...] = ()  # what was skipped, and why
-    warnings: tuple[str, ...] = ()  # of trainings that may have learned little; shown first
+    warnings: tuple[str, ...] = ()  # about trainings that may have learned little. The page shows them first.
     viewer: dict[str, Any] | None = field(default=None)
     running: tuple[str, ...] = ()  # what trains while the page is made
     refresh: int | None = None  # seconds until an open page reloads itself

@@ -21,7 +21,7 @@ class Shown:
     benchmark: str
     problem: str
     sample: int
-    seed: int | None  # of the training, where there are several
+    seed: int | None  # the training seed, where there are several
     verdict: str
     answer: str | None
     gold: str
@@ -66,16 +66,16 @@ def _ranks(responses: Sequence[Shown]) -> list[int]:
     return ranks
 
 
-def pack(responses: Sequence[Shown], forks: dict[str, float], *, of: int, differing: bool = False) -> dict[str, Any]:
-    """The viewer's data, plain JSON; entropies to 0.01 nats.
+def pack(responses: Sequence[Shown], forks: dict[str, float], *, total: int, differing: bool = False) -> dict[str, Any]:
+    """The viewer's data, plain JSON. Entropies to 0.01 nats.
 
     Args:
-        forks: run -> the entropy (nats) from which a token of that run is a fork; runs without a token pass are absent.
+        forks: run -> the entropy (nats) from which a token of that run is a fork. Runs without a token pass are absent.
         of: the total number of responses.
         differing: the page opens on the problems on which the first two runs differ, if there are some.
     """
     runs = list(dict.fromkeys(r.run for r in responses))
-    problems = {(r.benchmark, r.problem): r for r in reversed(responses)}  # of each, its first response
+    problems = {(r.benchmark, r.problem): r for r in reversed(responses)}  # the first response to each
     order = {key: i for i, key in enumerate(dict.fromkeys((r.benchmark, r.problem) for r in responses))}
     strings = {text: i for i, text in enumerate(dict.fromkeys(t for r in responses for t in r.tokens or ()))}
     entropies = sorted(h for r in responses for h in r.entropies or ())
@@ -94,7 +94,7 @@ def pack(responses: Sequence[Shown], forks: dict[str, float], *, of: int, differ
         "full_tint": entropies[int(0.99 * (len(entropies) - 1))] if entropies else 0.0,  # few are above
         "mathematics": has_mathematics(responses),
         "kept": len(responses),
-        "of": of,
+        "of": total,
         "responses": [
             {
                 "run": runs.index(r.run),
@@ -117,7 +117,7 @@ _MARK = re.compile(r"\$|\\[(\[a-zA-Z]")
 
 
 def _body(r: Shown, strings: dict[str, int], fork: float) -> dict[str, Any]:
-    """Tokens by their numbers, entropies and the places of forks; the text where no token pass was made."""
+    """Tokens by their numbers, entropies and the places of forks. The text where no token pass was made."""
     if r.tokens is None or r.entropies is None:
         return {"text": r.text}
     return {

@@ -2,7 +2,7 @@
 
 Slurm sends SIGTERM (or SIGUSR1, when asked) before the time limit, Kubernetes SIGTERM. After a first signal the command
 ends with exit code 75 (EX_TEMPFAIL), on which schedulers can requeue: the same command resumes. Where the terminal, or
-the reader of stderr, goes with the signal (`| tee log`), what is printed afterwards is dropped; everything is saved.
+the reader of stderr, goes with the signal (`| tee log`), what is printed afterwards is dropped. Everything is saved.
 """
 
 from __future__ import annotations
@@ -149,10 +149,10 @@ class _Lasting:
 @contextmanager
 def finishing(what: str = "finishing the step and saving", patience: float | None = None) -> Iterator[None]:
     """Inside the block, a first signal only makes `requested()` true, and the code ends its step and saves (or does
-    `what`, which is said); outside, where nothing can be lost, it raises `Interrupted` at once.
+    `what`, which is said). Outside, where nothing can be lost, it raises `Interrupted` at once.
 
     Args:
-        patience: seconds after the signal, past which it raises `Interrupted` in the block too; None: never.
+        patience: seconds after the signal, past which it raises `Interrupted` in the block too. None: never.
     """
     _finishing.append(_Finishing(what, patience))
     try:
@@ -182,7 +182,7 @@ def requested() -> bool:
 
 
 def check(where: str) -> None:
-    """Raise `Interrupted` if it is `requested`; `where` says what is done ("after 3 of 8 samples")."""
+    """Raise `Interrupted` if it is `requested`. `where` says what is done ("after 3 of 8 samples")."""
     if requested():
         raise Interrupted(where)
 
@@ -197,7 +197,7 @@ def _receive(number: int, _: FrameType | None) -> None:
         raise StoppedAtOnce(name)
     if not _finishing:
         raise Interrupted("between two steps")
-    below = "\n" * on_terminal()  # of a progress bar and the terminal's ^C
+    below = "\n" * on_terminal()  # below a progress bar and the terminal's ^C
     block = _finishing[-1]
     logger.info(f"{below}{name}: {block.what}; a second signal stops at once")
     if block.patience is not None:

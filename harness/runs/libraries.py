@@ -15,15 +15,15 @@ from typing import Any
 from evals import library_output
 
 LOG = "libraries.log"  # under RLVR_HOME
-OURS = ("rlvr", "harness", "evals", "baselines", "reproductions")
+PACKAGES = ("rlvr", "harness", "evals", "baselines", "reproductions")
 _ROOT = Path(__file__).parents[2]
 _FORM = logging.Formatter("%(asctime)s %(process)d %(name)s %(levelname)s: %(message)s")
 
 
 @contextmanager
 def apart(log: Path) -> Iterator[None]:
-    """Inside the block, warnings and log records of other packages go to the end of this file instead of the terminal;
-    those of ours stay. Where the file cannot be written, or its folder is not there yet, they stay too."""
+    """Inside the block, warnings and log records of other packages go to the end of this file instead of the terminal.
+    Those of ours stay. Where the file cannot be written, or its folder is not there yet, they stay too."""
     show, emit = warnings.showwarning, logging.StreamHandler.emit
 
     def showwarning(
@@ -36,7 +36,7 @@ def apart(log: Path) -> Iterator[None]:
 
     def emit_apart(handler: logging.StreamHandler[Any], record: logging.LogRecord) -> None:
         on_terminal = handler.stream in (sys.stderr, sys.stdout, sys.__stderr__, sys.__stdout__)
-        if not on_terminal or record.name.partition(".")[0] in OURS or not _written(log, record):
+        if not on_terminal or record.name.partition(".")[0] in PACKAGES or not _written(log, record):
             emit(handler, record)
 
     warnings.showwarning = showwarning
@@ -62,7 +62,7 @@ def _opened(log: Path) -> int:
 
 
 def _written(log: Path, record: logging.LogRecord) -> bool:
-    """Whether the record could be added to the file; one write, which lines of other processes do not cut."""
+    """Whether the record could be added to the file. One write, which lines of other processes do not cut."""
     try:
         file = _opened(log)
         try:
@@ -76,4 +76,4 @@ def _written(log: Path, record: logging.LogRecord) -> bool:
 
 def _is_ours(filename: str) -> bool:
     path = Path(filename)
-    return _ROOT in path.parents and path.relative_to(_ROOT).parts[0] in OURS
+    return _ROOT in path.parents and path.relative_to(_ROOT).parts[0] in PACKAGES

@@ -33,7 +33,7 @@ PACKAGES = (
 
 
 def environment() -> dict[str, Any]:
-    """Code, versions and machine. `lock_sha256` is the hash of the lock with these packages; null outside a
+    """Code, versions and machine. `lock_sha256` is the hash of the lock with these packages. Null outside a
     checkout."""
     lock = ROOT / "requirements" / ("verl.lock" if _version("verl") else "cpu.lock")
     return {
@@ -78,7 +78,7 @@ def gpus() -> list[str]:
 
 
 def _git(*arguments: str) -> str | None:
-    """Output of a git command on this checkout; None when this is not a checkout or git is missing."""
+    """Output of a git command on this checkout, or None when this is not a checkout or git is missing."""
     try:
         done = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False)
     except FileNotFoundError:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Run
 
-LOCK_S = 300.0  # wait for another process to create the local store; on a loaded machine that takes a minute
+LOCK_S = 300.0  # wait for another process to create the local store. On a loaded machine that takes a minute
 KIND = {"mlflow.experimentKind": "custom_model_development"}  # else MLflow takes it for an application of a model
 VIEW = "rlvr"  # the saved view of an experiment, which `rlvr ui` names: mlflow.sharedViewState.VIEW
 TOKEN = "rlvr.token"  # tag that identifies a run created by a call whose answer was lost
@@ -79,7 +79,7 @@ def make_home() -> Path:
 
 @dataclass(frozen=True)
 class Tracker:
-    """A thin layer over `MlflowClient`; runs are named by id, never by a global active run."""
+    """A thin layer over `MlflowClient`. Runs are named by id, never by a global active run."""
 
     client: MlflowClient
 
@@ -141,7 +141,7 @@ class Tracker:
         }
 
     def run_of(self, experiment: str, name: str, token: str, start_time: int) -> str:
-        """The run with that token, created if missing; a second call creates no second run."""
+        """The run with that token, created if missing. A second call creates no second run."""
         experiment_id = self.experiment(experiment)
         runs = self.client.search_runs([experiment_id], filter_string=f"tags.`{TOKEN}` = '{token}'", max_results=1)
         if runs:
@@ -169,7 +169,7 @@ class Tracker:
             return False
 
     def arms(self, paper: str, *, finished: bool = True) -> list[Run]:
-        """The runs of a paper's arms, newest first, all or those that are finished; none without the experiment."""
+        """The runs of a paper's arms, newest first, all or those that are finished. None without the experiment."""
         experiment = self.client.get_experiment_by_name(paper)
         if experiment is None:
             return []
@@ -197,7 +197,7 @@ class Tracker:
 
 
 def _prepare_mlflow() -> None:
-    """Settings that MLflow reads from the environment; the user's own values stay, but for what shows a password and
+    """Settings that MLflow reads from the environment. The user's own values stay, but for what shows a password and
     for a second try, which would create a second run where only the first answer was lost (`run_of` looks first)."""
     os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
     os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # its thread changes os.environ while requests reads it

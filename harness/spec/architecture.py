@@ -1,4 +1,4 @@
-"""Shapes of language models: parameters, cache and active parameters follow from them. Pure; no weights are read."""
+"""Shapes of language models: parameters, cache and active parameters follow from them. Pure. No weights are read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Architecture:
     Args:
         intermediate: width of the feed-forward layer; of one expert where there are `experts`.
         tied: the output head shares the embedding's weights.
-        experts, active_experts: of a mixture of experts, and how many process a token; 1 for a dense model.
+        experts, active_experts: of a mixture of experts, and how many process a token. 1 for a dense model.
     """
 
     layers: int
@@ -77,14 +77,14 @@ TINY_MODELS = Path(__file__).resolve().parents[1] / "data" / "tiny" / "models"  
 def known() -> dict[str, dict[str, Any]]:
     """Hub id -> `source` and `config`: what is known here of a model's config.json, and from where.
 
-    All of the file where a public copy with a commit was found; else the fields with a source.
+    All of the file where a public copy with a commit was found, else the fields with a source.
     """
     return dict(json.loads(MODELS.read_text(encoding="utf-8")))
 
 
 def configuration(base_model: str) -> Mapping[str, Any] | None:
     """The fields of a base model's config.json: known by name, of a local folder, or in the hub's cache on this
-    machine; None: not known."""
+    machine. None: not known."""
     known_fields: Mapping[str, Any] = known().get(base_model, {}).get("config", {})
     pinned = TINY_MODELS / base_model / "config.json"
     file_fields = _read(pinned if pinned.is_file() else Path(base_model) / "config.json")
@@ -99,17 +99,17 @@ def configuration(base_model: str) -> Mapping[str, Any] | None:
 
 
 def architecture(base_model: str) -> Architecture | None:
-    """The shape of a declared base model; None: not known, or another family."""
+    """The shape of a declared base model. None: not known, or another family."""
     return shape(configuration(base_model) or {})
 
 
 def positions(base_model: str) -> int | None:
-    """Tokens of prompt and response that a base model's own configuration allows; None: not known on this machine."""
+    """Tokens of prompt and response that a base model's own configuration allows. None: not known on this machine."""
     return (configuration(base_model) or {}).get("max_position_embeddings")
 
 
 def _read(path: Path) -> Mapping[str, Any] | None:
-    """The object in a JSON file; None if there is none."""
+    """The object in a JSON file, or None if there is none."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, OSError):
@@ -118,7 +118,7 @@ def _read(path: Path) -> Mapping[str, Any] | None:
 
 
 def shape(config: Mapping[str, Any]) -> Architecture | None:
-    """The shape in the fields of a transformers config.json; None for other families."""
+    """The shape in the fields of a transformers config.json, or None for other families."""
     try:
         c, heads = config, config["num_attention_heads"]
         experts = c.get("num_experts", 1) or 1

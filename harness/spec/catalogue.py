@@ -35,7 +35,7 @@ class Published:
     row: str  # as printed
     benchmark: str
     column: str  # as printed
-    metric: str  # avg, avg@16, pass@8, maj@8, fmt, ...; "avg" if the paper does not state the sample count
+    metric: str  # avg, avg@16, pass@8, maj@8, fmt, .... "avg" if the paper does not state the sample count
     printed: str  # the number as printed
     unit: str
 
@@ -58,11 +58,11 @@ def package(key: str) -> str:
 
 
 class BrokenPaper(UsageError):
-    """The declaration of a paper cannot be imported; the text names its file and line."""
+    """The declaration of a paper cannot be imported. The text names its file and line."""
 
 
 def load(key: str) -> Reproduction:
-    """The declaration of a paper; `key` must be one of `papers()`.
+    """The declaration of a paper. `key` must be one of `papers()`.
 
     Raises:
         BrokenPaper: its code raises, or declares no REPRODUCTION.
@@ -104,7 +104,7 @@ def arm_sets(reproduction: Reproduction) -> dict[str, set[tuple[str, str]]]:
 
 
 def published(key: str) -> list[Published]:
-    """The paper's tables, cell by cell, in the order of the file; none for the baselines."""
+    """The paper's tables, cell by cell, in the order of the file. None for the baselines."""
     if key == BASELINES:
         return []
     path = Path(importlib.import_module(package(key)).__path__[0]) / "published.csv"

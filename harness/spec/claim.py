@@ -14,16 +14,16 @@ NEED_MARGIN = ("not lower", "not higher", "equal")
 
 @dataclass(frozen=True)
 class Curve:
-    """A training curve that a claim is about, averaged over a window of the training; one value a seed.
+    """A training curve that a claim is about, averaged over a window of the training. One value a seed.
 
     Attributes:
         metric: its MLflow name, as "train/entropy".
         window: start and end of the average over the claim's arm, as shares of its optimiser steps.
-        than_window: the window of the other arm; None: the same. With different windows, an arm can be compared with
+        than_window: the window of the other arm. None: the same. With different windows, an arm can be compared with
             itself ("the entropy falls": window=(0.8, 1), than_window=(0, 0.2), direction="lower").
-        than_metric: metric of the other arm; "": the same. With different metrics, an arm can be compared with itself
+        than_metric: metric of the other arm. "": the same. With different metrics, an arm can be compared with itself
             too.
-        less: a metric that is subtracted at each step, on both sides ("the gap between two curves closes"); "": none.
+        less: a metric that is subtracted at each step, on both sides ("the gap between two curves closes"). "": none.
     """
 
     metric: str
@@ -48,23 +48,23 @@ class Curve:
 class Claim:
     """A claim of the paper, in our words, and the comparison that decides it (see `harness.tables.claims`).
 
-    A claim without a deciding comparison names no arms; `undecided` then says why.
+    A claim without a deciding comparison names no arms. `undecided` then says why.
 
     Attributes:
         text: the claim, one sentence. where: section, table or figure of the paper.
-        arm, than: keys of the paper's arms; the claim is about arm - than.
-        than_model: the base model of `than`, a key of `Reproduction.models`; "": the same as the arm's.
+        arm, than: keys of the paper's arms. The claim is about arm - than.
+        than_model: the base model of `than`, a key of `Reproduction.models`. "": the same as the arm's.
         direction: of the difference. "not lower", "not higher" and "equal" need `margin`.
-        metric: the metric to compare; `metrics` instead if the claim names several.
-        ks: the k of pass@k, maj@k, unsolvable@k; (): the largest that both runs allow.
-        models: base models of `arm`; (): all models that have both arms.
+        metric: the metric to compare. `metrics` instead if the claim names several.
+        ks: the k of pass@k, maj@k, unsolvable@k. (): the largest that both runs allow.
+        models: base models of `arm`. (): all models that have both arms.
         benchmarks: (): all that were measured. Other scales always use their own.
-        over: "each": true in every setting (base model x benchmark x metric); "most": in more than half of them;
+        over: "each": true in every setting (base model x benchmark x metric). "most": in more than half of them.
             "average": of the mean over the benchmarks, for each base model and metric.
-        margin: a difference up to this size counts as none; a fraction (tokens for mean_tokens, the curve's own unit
+        margin: a difference up to this size counts as none. A fraction (tokens for mean_tokens, the curve's own unit
             for a curve). If it is None and the direction needs none, "equal within" uses half of the gain in the
             paper's tables for this claim.
-        curve: the training curve that the claim is about; None: it is about verdicts.
+        curve: the training curve that the claim is about. None: it is about verdicts.
         undecided: why no comparison decides the claim.
     """
 

@@ -75,7 +75,7 @@ def inverted_reward(batch: TokenBatch, *, low: float, high: float) -> Tensor:
     """low + high - r, for rewards in [low, high]: the best response becomes the worst.
 
     Returns:
-        [B]; NaN where the reward is NaN.
+        [B], or NaN where the reward is NaN.
     """
     return low + high - batch.rewards.detach()
 
@@ -98,7 +98,7 @@ def noisy_reward(batch: TokenBatch, *, rate: Share, worth: Positive) -> Tensor:
     Args:
         worth: what a correct response earns more than an incorrect one.
     Returns:
-        [B]; NaN where the reward is NaN.
+        [B], or NaN where the reward is NaN.
     """
     flipped = batch.need("response_draw") < rate
     return batch.rewards.detach() + worth * flipped * (1 - 2 * batch.need("correct"))
@@ -114,7 +114,7 @@ def false_positives(batch: TokenBatch, *, share: Share, worth: Positive) -> Tens
     Args:
         share: of the different wrong answers to a prompt. worth: what a correct response earns more than an incorrect.
     Returns:
-        [B]; NaN where the reward is NaN.
+        [B], or NaN where the reward is NaN.
     """
     paid = (batch.need("correct") == 0) & (batch.need("answer_draw") < share)
     return batch.rewards.detach() + worth * paid
@@ -131,7 +131,7 @@ def permuted(batch: TokenBatch, signals: frozenset[str], among: Among, purpose: 
     """The batch with its per-token signals permuted among the tokens (of the mask) of each group or response.
 
     All signals move together, so a token gets all signals of another token. Their joint distribution in the group (or
-    response) stays; their relation to the token is lost.
+    response) stays. Their relation to the token is lost.
     """
     import torch
 
@@ -275,7 +275,7 @@ def _shuffled(among: Among) -> Callable[[Experiment], Experiment]:
 
 @dataclass(frozen=True)
 class Control:
-    """One way to break an arm. `title` follows the arm's own; `change` raises ValueError if it does not apply."""
+    """One way to break an arm. `title` follows the arm's own. `change` raises ValueError if it does not apply."""
 
     title: str
     change: Callable[[Experiment], Experiment]
@@ -298,7 +298,7 @@ def controlled(training: Training | None, control: str) -> Experiment:
     """The training under a control (a key of CONTROLS).
 
     Raises:
-        UsageError: there is no such control, or it does not apply; says why.
+        UsageError: there is no such control, or it does not apply. Says why.
     """
     if control not in CONTROLS:
         raise UsageError(f"{control}: no such control. {nearest(control, CONTROLS)}")
@@ -321,6 +321,6 @@ def _that_apply(experiment: Experiment) -> Iterator[str]:
 
 
 def split_key(arm: str) -> tuple[str, str | None]:
-    """("egsw+random_reward") -> ("egsw", "random_reward"); no control gives None."""
+    """("egsw+random_reward") -> ("egsw", "random_reward"). No control gives None."""
     key, separator, control = arm.rpartition(SEPARATOR)
     return (key, control) if separator else (arm, None)

@@ -1,6 +1,6 @@
 """Experiments as data: settings, arms, papers. Every value carries its source.
 
-A paper's `paper.py` builds these; `harness.plan.plan` shows them, a backend translates them, a record keeps them.
+A paper's `paper.py` builds these. `harness.plan.plan` shows them, a backend translates them, a record keeps them.
 Nothing here imports torch, so a declaration is read and checked in milliseconds.
 """
 
@@ -103,7 +103,7 @@ class EntropySearch(Declared):
 
 @dataclass(frozen=True, repr=False)
 class Experiment(Declared):
-    """Everything that decides reinforcement learning. Each field is a value with a source; `settings` lists them flat.
+    """Everything that decides reinforcement learning. Each field is a value with a source. `settings` lists them flat.
 
     Units: lengths in tokens, temperatures and coefficients without unit, `warmup_ratio` as a share of all steps.
     """
@@ -118,7 +118,7 @@ class Experiment(Declared):
     # rollout
     dynamic_sampling: Sourced[bool]  # resample groups whose rewards are all equal (DAPO)
     prompts_per_rollout: Sourced[Count]
-    group_size: Sourced[Count]  # responses to one prompt; >= 2 unless a critic gives the advantages
+    group_size: Sourced[Count]  # responses to one prompt. >= 2 unless a critic gives the advantages
     rollout_temperature: Sourced[Positive]
     rollout_top_p: Sourced[Share]
     max_prompt_tokens: Sourced[Count]
@@ -135,13 +135,13 @@ class Experiment(Declared):
     clip_high: Sourced[Positive | None]
     dual_clip: Sourced[Annotated[float, Range("> 1")] | None]
     kl_beta: Sourced[NonNegative]
-    reference_reset_every: Sourced[Count | None]  # optimiser steps; null: the reference stays the base model
+    reference_reset_every: Sourced[Count | None]  # optimiser steps. null: the reference stays the base model
     entropy_coefficient: Sourced[
         float
     ]  # the weight of the entropy bonus in the loss. With a target, the search's start value.
-    entropy_target: Sourced[Positive | None]  # nats; the coefficient is adapted to reach it
+    entropy_target: Sourced[Positive | None]  # nats. The coefficient is adapted to reach it
     epochs: Sourced[Positive]
-    max_steps: Sourced[Count | None]  # optimiser steps; null: as many as the epochs give
+    max_steps: Sourced[Count | None]  # optimiser steps. null: as many as the epochs give
     precision: Sourced[Precision]
     lora_rank: Sourced[Count | None]  # null: all weights are trained
     lora_alpha: Sourced[Positive]
@@ -151,13 +151,13 @@ class Experiment(Declared):
     # a response that the grader cannot decide (time, memory): it leaves its group without a reward (skip), it gets the
     # reward of an incorrect response, or the training stops with an error
     unscored: Sourced[Literal["skip", "incorrect", "error"]] = SKIPPED
-    # the part of a response with a thought in it that rewards read (`evals.grading.reasoning`); protocol.reasoning is
+    # the part of a response with a thought in it that rewards read (`evals.grading.reasoning`). protocol.reasoning is
     # that of the evaluation
     reasoning: Sourced[Literal["after", "whole"]] = AFTER_THOUGHT
     # whose log-probabilities are those of the policy that sampled: computed again by the trainer, or the sampler's own
     # (veRL's bypass mode), which leaves no mismatch to correct and puts it into the ratio
     old_policy: Sourced[Literal["trainer", "sampler"]] = FROM_TRAINER
-    # hub id or folder: of the KL term, or a teacher; null: the base model; self: see `SELF`
+    # hub id or folder: of the KL term, or a teacher. null: the base model. self: see `SELF`
     reference_model: Sourced[str | None] = BASE
     like: Sourced[str | None] = AS_DECLARED  # a framework whose GRPO the arm has (`harness.command.resolve.as_in`)
     # groups of values of some methods, with keys such as `ppo.value_clip`
@@ -311,7 +311,7 @@ class Finetune(Declared):
     weight_decay: Sourced[NonNegative]
     max_grad_norm: Sourced[Positive]
     epochs: Sourced[Positive]
-    max_steps: Sourced[Count | None]  # optimiser steps; null: as many as the epochs give
+    max_steps: Sourced[Count | None]  # optimiser steps. null: as many as the epochs give
     max_tokens: Sourced[Count]  # prompt and solution together
     too_long: Sourced[Literal["drop", "cut"]]  # rows over max_tokens: dropped, or cut at the end
     precision: Sourced[Precision]
@@ -372,11 +372,11 @@ class Arm:
     model: str  # a key of Reproduction.models
     title: str  # as the paper's tables print it
     train: Training | None
-    protocol: str | None = None  # a name in evals.data.protocols; None: the paper's
+    protocol: str | None = None  # a name in evals.data.protocols. None: the paper's
     scales: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # as of Reproduction, for this arm alone
     sweep: bool = False  # in no table of the paper (an ablation, a search): runs only by name
     same_as: str = ""  # another arm of this base model that trains the same, and runs instead
-    same_at: tuple[str, ...] = ()  # the scales at which `same_as` holds; (): all
+    same_at: tuple[str, ...] = ()  # the scales at which `same_as` holds. (): all
 
 
 @dataclass(frozen=True)
@@ -407,15 +407,15 @@ class Reproduction:
     protocol: str  # a name in evals.data.protocols
     seeds: Sourced[int]
     departures: tuple[str, ...]  # known departures from the paper
-    doubts: tuple[str, ...] = ()  # likely mistakes in the paper; printed as footnotes
+    doubts: tuple[str, ...] = ()  # likely mistakes in the paper. Printed as footnotes
     claims: tuple[Claim, ...] = ()  # the paper's claims, most important first
-    contrasts: tuple[tuple[str, str], ...] = ()  # pairs of arms in the table of differences; (): see `compared_arms`
+    contrasts: tuple[tuple[str, str], ...] = ()  # pairs of arms in the table of differences. (): see `compared_arms`
     scales: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     # for `arms=NAME`, beside the tables': keys of arms, or "model/arm" for one base model
     sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     contexts: Mapping[str, Context] = field(default_factory=dict)  # by model, where its own context is too short
-    trainer: Sourced[str] | None = None  # what the paper trained with; None: no paper's training
-    # mean tokens of a response in a public log of the paper's recipe, where the paper publishes none; for the plan
+    trainer: Sourced[str] | None = None  # what the paper trained with. None: no paper's training
+    # mean tokens of a response in a public log of the paper's recipe, where the paper publishes none. For the plan
     response_length: Sourced[float] | None = None
     before: Mapping[str, Any] = field(default_factory=dict)  # what a run did whose record lacks a value, added later
 

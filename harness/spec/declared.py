@@ -58,7 +58,7 @@ class Declared(Tabular):
         return ((key, repr(s.value), str(s.origin), s.note) for key, s in self.settings().items())
 
     def override(self, values: Mapping[str, Any], origin: Origin, note: str | Mapping[str, str]) -> Self:
-        """The same declaration with other values; each new value keeps the old one (`was`). `note` may differ by key.
+        """The same declaration with other values. Each new value keeps the old one (`was`). `note` may differ by key.
 
         Raises:
             UsageError: a value does not fit. KeyError: this declaration has no such key.

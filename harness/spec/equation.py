@@ -65,7 +65,7 @@ def checked(equation: Equation) -> Equation:
 
 
 def stage(name: Stage) -> Callable[[Equation], Equation]:
-    """Declare an equation's stage in a `Method`; any other stage is refused. Its calls are `checked`."""
+    """Declare an equation's stage in a `Method`. Any other stage is refused. Its calls are `checked`."""
     if name not in get_args(Stage):
         raise UsageError(f"stage: expected one of {get_args(Stage)}, got {name!r}")
 

@@ -1,6 +1,6 @@
 """How an experiment runs on a machine. Nothing here changes the equations.
 
-`Hardware` has the settings of every backend; each backend adds its own in a subclass (`harness.backends.*.hardware`).
+`Hardware` has the settings of every backend. Each backend adds its own in a subclass (`harness.backends.*.hardware`).
 The sampling engine changes probabilities slightly: each step logs how far sampler and trainer differ
 (`harness.step.mismatch`), and `baselines.rollout_correction` is the declared correction.
 """
@@ -97,7 +97,7 @@ class Hardware:
 
     @property
     def card(self) -> Gpu:
-        """The GPU that the plan is for; with device="cpu" this machine's processor."""
+        """The GPU that the plan is for. With device="cpu" this machine's processor."""
         return processor(this_host()) if self.device == "cpu" else GPUS[self.gpu or "h100"]
 
     def on_cpu(self, gpus: int) -> bool:
@@ -151,7 +151,7 @@ def of_job(hardware: Machines, model: str, arm: str) -> Hardware:
 
 @dataclass(frozen=True)
 class Gpu:
-    """A GPU: memory as torch reports it (bytes); by data sheet, dense bfloat16 FLOP/s and bandwidth (bytes/s). Or a
+    """A GPU: memory as torch reports it (bytes). By data sheet, dense bfloat16 FLOP/s and bandwidth (bytes/s). Or a
     machine's processor with its memory, where both rates are `measured`."""
 
     memory: float

@@ -28,7 +28,7 @@ class Host:
 
     Args:
         cores: that this process may use. memory: bytes.
-        features: instruction sets of the processor, by Linux's names; None where they are not known.
+        features: instruction sets of the processor, by Linux's names, or None where they are not known.
         gpus: that the driver shows this process (CUDA_VISIBLE_DEVICES counts).
         known_rates: None means that they are measured when they are first asked for.
     """
@@ -41,7 +41,7 @@ class Host:
 
     @property
     def bfloat16(self) -> bool:
-        """Whether the processor computes in bfloat16; True where that is not known. Without its instructions torch
+        """Whether the processor computes in bfloat16. True where that is not known. Without its instructions torch
         converts each number back and forth: on two cores with AVX2 no backward pass of a model of 0.5B ended in 7
         minutes, where two whole steps in float32 took 2."""
         return self.features is None or bool(BFLOAT16 & self.features)
@@ -84,7 +84,7 @@ def _features() -> frozenset[str] | None:
 
 
 def features_in(cpuinfo: str) -> frozenset[str] | None:
-    """The instruction sets of the first core in the text of /proc/cpuinfo; None where it names none."""
+    """The instruction sets of the first core in the text of /proc/cpuinfo, or None where it names none."""
     for line in cpuinfo.splitlines():
         name, colon, values = line.partition(":")
         if colon and name.strip().lower() in ("flags", "features"):  # flags: x86. Features: ARM.

@@ -53,7 +53,7 @@ class Job:
 
     @property
     def updates(self) -> int:
-        """Optimiser steps of a rollout; 1 without rollouts."""
+        """Optimiser steps of a rollout. 1 without rollouts."""
         return 1 if self.experiment is None else self.experiment.updates
 
     def own_files(self) -> dict[str, str]:

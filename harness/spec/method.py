@@ -1,6 +1,6 @@
 """A method: a stack of equations, each with a value and a source for every hyperparameter, applied to a token batch.
 
-Nothing here imports torch; the equations use only tensor methods of the batch.
+Nothing here imports torch. The equations use only tensor methods of the batch.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 class Use:
     """An equation with a value for each hyperparameter. Build it with `use`.
 
-    Hyperparameters are the equation's keyword-only parameters; their annotations give the allowed ranges.
+    Hyperparameters are the equation's keyword-only parameters. Their annotations give the allowed ranges.
     """
 
     function: Callable[..., Any]
@@ -60,7 +60,7 @@ class Use:
         return replace(self, values={key: swap(f"{self.name}.{key}", v) for key, v in self.values.items()})
 
     def __call__(self, *arguments: Any) -> Any:
-        """The equation on a batch; an objective on log-probabilities, old ones, advantages and mask."""
+        """The equation on a batch. An objective on log-probabilities, old ones, advantages and mask."""
         return self.function(*arguments, **{key: sourced.value for key, sourced in self.values.items()})
 
 

@@ -12,20 +12,20 @@ from typing import Any
 
 from evals.files import text_sha256
 
-OURS = ("baselines", "harness", "evals", "rlvr")
+PACKAGES = ("baselines", "harness", "evals", "rlvr")
 PAPERS = ("anchors", "egsw", "entropy_advantage", "erpo", "forking_tokens", "trial_and_error")
 """The papers of this project. Their code is identified by its commit, in the record of every run."""
 
 
 def own_code(equation: Callable[..., Any]) -> str | None:
-    """SHA-256 of the code of a user's equation; None for one of this project.
+    """SHA-256 of the code of a user's equation, or None for one of this project.
 
-    In a package the code is all its modules but paper.py, whose values a job has; elsewhere it is the equation's
+    In a package the code is all its modules but paper.py, whose values a job has. Elsewhere it is the equation's
     module, and of a notebook or script the equation alone. Comments, docstrings and spaces do not count.
     """
     equation = inspect.unwrap(equation)
     package, *rest = equation.__module__.split(".")
-    if package in OURS or (package == "reproductions" and rest[0] in PAPERS):
+    if package in PACKAGES or (package == "reproductions" and rest[0] in PAPERS):
         return None
     name = getattr(sys.modules.get(equation.__module__), "__file__", None)
     if name is None or equation.__module__ == "__main__":

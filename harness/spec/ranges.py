@@ -37,7 +37,7 @@ class Range:
             raise UsageError(f"range: expected a text like '> 0' or '(0, 1]', got {self.text!r}")
 
     def _bounds(self) -> list[tuple[str, float]]:
-        """(sign, bound) of each side; empty for a text of neither form."""
+        """(sign, bound) of each side. Empty for a text of neither form."""
         if one_sided := _ONE_SIDED.fullmatch(self.text):
             return [(one_sided[1], float(one_sided[2]))]
         if interval := _INTERVAL.fullmatch(self.text):
@@ -85,7 +85,7 @@ def unmet(value: Any, kind: Any) -> str:
     if parts:  # a union
         expected = [unmet(value, part) for part in parts]
         return "" if "" in expected else " or ".join(expected)
-    if kind is float:  # an int may stand for a float; a bool may not
+    if kind is float:  # an int may stand for a float. A bool may not
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return _name(kind)
         return "" if math.isfinite(value) else "a finite number"

@@ -24,7 +24,7 @@ class Sample:
     """One graded response. `correct` is None if it could not be scored.
 
     `mean_entropy` (nats) and `mean_branching` are means over the response's tokens under the model that sampled it
-    (`evals.analysis.token_pass`); None until measured.
+    (`evals.analysis.token_pass`). None until measured.
     """
 
     problem_id: str
@@ -37,8 +37,8 @@ class Sample:
 
 @dataclass(frozen=True)
 class Pool:
-    """The filtered samples of a round, correct and incorrect, from which a selection chooses; unscored samples are in
-    neither list. `size`: how many to select; `rng`: for random choices."""
+    """The filtered samples of a round, correct and incorrect, from which a selection chooses. Unscored samples are in
+    neither list. `size`: how many to select. `rng`: for random choices."""
 
     correct: tuple[Sample, ...]
     incorrect: tuple[Sample, ...]
@@ -50,7 +50,7 @@ class Pool:
 class Rejection(Finetune):
     """Rounds of rejection-sampling fine-tuning. Each round's model samples for the next.
 
-    The fields of `Finetune` describe the fine-tuning of one round on the selected samples; `epochs`, `max_steps` and
+    The fields of `Finetune` describe the fine-tuning of one round on the selected samples. `epochs`, `max_steps` and
     the schedule are per round. `dataset` has the problems with their answers.
     """
 
@@ -81,7 +81,7 @@ class Rejection(Finetune):
         return (*self.filters, self.select)
 
     def settings(self) -> dict[str, Sourced[Any]]:
-        """Every value by its key; those of filters and selection as `<function>.<name>`."""
+        """Every value by its key. Those of filters and selection as `<function>.<name>`."""
         return super().settings() | {f"{u.name}.{key}": v for u in self.uses() for key, v in u.values.items()}
 
     def _swapped_parts(self, swap: Callable[[str, Sourced[Any]], Sourced[Any]]) -> dict[str, Any]:

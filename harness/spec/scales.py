@@ -11,15 +11,15 @@ from evals.provenance import Origin
 
 @dataclass(frozen=True)
 class Scale:
-    """Values that replace the paper's, by key of `Experiment.settings()`; an arm ignores keys it does not have.
+    """Values that replace the paper's, by key of `Experiment.settings()`. An arm ignores keys it does not have.
 
     Args:
         label: printed with every number measured at this scale.
-        protocol: a name in evals.data.protocols that replaces the paper's; None keeps it.
+        protocol: a name in evals.data.protocols that replaces the paper's. None keeps it.
         one_model: the scale has one base model, so only the paper's first model runs by default.
         like: another scale whose `scales` values of a paper or arm also apply here.
-        family: the tiny family (`harness.data.tiny`) of model, problems and benchmarks; None: real ones.
-        reasons: why a value is what it is, by key; a plan and a record show it.
+        family: the tiny family (`harness.data.tiny`) of model, problems and benchmarks. None: real ones.
+        reasons: why a value is what it is, by key. A plan and a record show it.
     """
 
     name: str

@@ -29,14 +29,14 @@ class TokenBatch:
         reward_parts: [B, K], float. The single rewards, whose sum with `reward_weights` is `rewards`. NaN as in
             `rewards`.
         reward_weights: K numbers.
-        groups: [B], int64 from 0; sequences with the same number answer the same prompt.
-        mask: [B, T], bool; True on completion tokens that count.
+        groups: [B], int64 from 0. Sequences with the same number answer the same prompt.
+        mask: [B, T], bool. True on completion tokens that count.
         vocab_size: number of entries of the distribution that `entropies` is taken over.
         max_tokens: the length limit of a response.
         step: optimiser steps done before this one.
-        seed: of the training run; with `step` it seeds a method's random choices.
-        micro_batches: [B], int64; the forward pass of each sequence. None: one pass for all.
-        advantages: [B, T] before shaping; None until they are computed.
+        seed: of the training run. With `step` it seeds a method's random choices.
+        micro_batches: [B], int64. The forward pass of each sequence. None: one pass for all.
+        advantages: [B, T] before shaping. None until they are computed.
         entropies: [B, T], nats, full vocabulary, at the rollout temperature, of the policy being updated.
         pi_squared: [B, T], the sum over the vocabulary of the squared probabilities, full vocabulary, at the rollout
             temperature, of the policy being updated.
@@ -105,7 +105,7 @@ class TokenBatch:
             raise ValueError(f"vocab_size: expected at least 2, got {self.vocab_size}")
 
     def need(self, field: str) -> Tensor:
-        """A field, detached; if it is per token, 0 on masked positions (whose content may be anything, even NaN).
+        """A field, detached. If it is per token, 0 on masked positions (whose content may be anything, even NaN).
 
         Raises ValueError when the trainer did not supply it.
         """
@@ -132,7 +132,7 @@ _PER_TOKEN = ("advantages", *TOKEN_SIGNALS)
 
 
 def reads(*signals: str) -> Callable[[Equation], Equation]:
-    """Declare which signals of the batch an equation reads; a trainer computes only these."""
+    """Declare which signals of the batch an equation reads. A trainer computes only these."""
     for unknown in sorted(set(signals) - set(SIGNALS)):
         given = unknown in TokenBatch.__annotations__
         hint = "Every batch has it, without @reads" if given else nearest(unknown, SIGNALS)

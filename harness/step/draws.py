@@ -32,7 +32,7 @@ def draw(*texts: str) -> float:
 
 
 def answer_class(response: str, *, policy: str, reasoning: str, begun: bool) -> str | None:
-    """The class of the answer that the grader extracts; None without one. The arguments are those of
+    """The class of the answer that the grader extracts, or None without one. The arguments are those of
     `harness.step.rewards.score_responses`, for one response."""
     part, _ = graded_part(response, None, reasoning, begun)
     answer = extract(part, policy).answer

@@ -17,7 +17,7 @@ class Diverged(RuntimeError):
     """A quantity of an optimiser step is not finite, so all later steps are meaningless.
 
     Args:
-        step: the optimiser step, from 1; 0 for the initial model.
+        step: the optimiser step, from 1, 0 for the initial model.
         quantity: the quantity: "loss", "gradient norm", "weight model.embed_tokens.weight", ...
         value: "nan", "inf" or "-inf".
     """
@@ -27,7 +27,7 @@ class Diverged(RuntimeError):
         self.step, self.quantity, self.value = step, quantity, value
 
     def as_dict(self) -> dict[str, Any]:
-        """For the record; `Diverged(**d)` is the inverse."""
+        """For the record. `Diverged(**d)` is the inverse."""
         return {"step": self.step, "quantity": self.quantity, "value": self.value}
 
 

@@ -17,13 +17,14 @@ LIMITS = {UNSCORED: 0.30, EQUAL: 0.95, TRUNCATED: 0.30, UNEQUAL_BOXES: 0.20}
 
 
 def mean_share(curves: Sequence[Points]) -> float | None:
-    """The mean over all steps of all training seeds; None without a step."""
+    """The mean over all steps of all training seeds, or None without a step."""
     values = [value for points in curves for _, value in points]
     return sum(values) / len(values) if values else None
 
 
 def since(curves: Sequence[Points], limit: float) -> int | None:
-    """The first step from which on the share stays at the limit or above, in every seed; None if it ends below it."""
+    """The first step from which on the share stays at the limit or above, in every seed, or None if it ends below
+    it."""
     firsts = []
     for points in filter(None, curves):
         below = [index for index, (_, value) in enumerate(points) if value < limit]
@@ -35,8 +36,8 @@ def since(curves: Sequence[Points], limit: float) -> int | None:
 
 
 def equal_text(curves: Sequence[Points]) -> str | None:
-    """How many of the groups taught nothing: "31 % of the groups", "98 % of the groups, all from step 12 on"; None if
-    it was not measured."""
+    """How many of the groups taught nothing: "31 % of the groups", "98 % of the groups, all from step 12 on", or None
+    if it was not measured."""
     if (share := mean_share(curves)) is None:
         return None
     first = since(curves, 1.0)
@@ -83,6 +84,6 @@ def warnings(curves: Sequence[Mapping[str, Points]]) -> tuple[str, ...]:
 
 
 def _percent(share: float) -> str:
-    """As 31 %; never rounded to 100 or 0 from anything else."""
+    """As 31 %. Never rounded to 100 or 0 from anything else."""
     near = 0 < share < 0.005 or 0.995 <= share < 1
     return f"{min(max(100 * share, 0.1), 99.9):.1f} %" if near else f"{100 * share:.0f} %"

@@ -35,7 +35,7 @@ def clipped_objective(
     `dual_clip` c > 1 also bounds the term from below by c A where A < 0 (arXiv 1912.09729, Eq. 5).
 
     Args:
-        logp, old_logp, advantages: [B, T]; the gradient flows through `logp` alone.
+        logp, old_logp, advantages: [B, T]. The gradient flows through `logp` alone.
     Returns:
         [B, T], to be maximised.
     """
@@ -85,10 +85,10 @@ def aggregation_coefficients(
     counted: Tensor | None = None,
     groups: Tensor | None = None,
 ) -> Tensor:
-    """The weight of each token in the loss, [B, T]; 0 on masked positions.
+    """The weight of each token in the loss, [B, T], 0 on masked positions.
 
-    `counted` [B, T]: the tokens that the lengths |o_i| count (None: the whole mask); a sequence without any has length
-    1. `groups` [B]: the prompt of each sequence; needed for prompt_mean.
+    `counted` [B, T]: the tokens that the lengths |o_i| count (None: the whole mask). A sequence without any has length
+    1. `groups` [B]: the prompt of each sequence. Needed for prompt_mean.
 
     sequence_mean: 1 / (B |o_i|), the mean over tokens, then over sequences (GRPO, arXiv 2402.03300, Eq. 3).
     token_mean: 1 / sum_i |o_i|, the mean over all tokens (DAPO, arXiv 2503.14476, Eq. 8).
@@ -137,15 +137,15 @@ def policy_loss(
 
     Args:
         logp, old_logp, advantages: [B, T].
-        token_weights: [B, T], aggregation coefficients times the method's weights; they multiply the KL term too, as
+        token_weights: [B, T], aggregation coefficients times the method's weights. They multiply the KL term too, as
             EGSW's Eq. 10 (arXiv 2503.22456) asks. Positions of weight 0 never matter, whatever number or NaN stands
-            there; with an objective, which may read a whole sequence, those outside the mask.
+            there. With an objective, which may read a whole sequence, those outside the mask.
         objective: (logp, old_logp, advantages, mask) -> [B, T], to be maximised, instead of the clipped surrogate.
-            `mask` [B, T] are the tokens of the responses; needed with it.
-        ref_logp: [B, T]; needed when kl_beta > 0.
-        gates: [B, T], 0 or 1; tokens at 0 lose their policy gradient and keep the KL term.
-        penalties: [B, T], >= 0; coefficients of |logp - old_logp| (KL-Cov, arXiv 2505.22617).
-        entropies: [B, T], with gradient; needed when entropy_coefficient is not 0.
+            `mask` [B, T] are the tokens of the responses. Needed with it.
+        ref_logp: [B, T]. Needed when kl_beta > 0.
+        gates: [B, T], 0 or 1. Tokens at 0 lose their policy gradient and keep the KL term.
+        penalties: [B, T], >= 0. Coefficients of |logp - old_logp| (KL-Cov, arXiv 2505.22617).
+        entropies: [B, T], with gradient. Needed when entropy_coefficient is not 0.
     """
     if objective is not None and mask is None:
         raise ValueError("an objective needs the mask, which is missing")

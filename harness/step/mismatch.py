@@ -25,15 +25,15 @@ ROUNDING, OTHER, OMITTED = 2e-3, 1e-2, 0.02  # above which a step is flagged: |l
 
 
 def mismatch_metrics(logp: Tensor, rollout_logp: Tensor, mask: Tensor) -> dict[str, float]:
-    """MLflow name -> value, of MISMATCH_METRICS; empty without a token that the sampler gave a probability.
+    """MLflow name -> value, of MISMATCH_METRICS. Empty without a token that the sampler gave a probability.
 
     kl: mean of r - 1 - log r, the k3 estimate of KL(q || p), nats. chi2: mean of r^2, minus 1.
     ess: (sum r)^2 / (n sum r^2), in (0, 1]. max_logp_gap: largest |log r|.
-    share_beyond: share of tokens with r > BEYOND or r < 1 / BEYOND. mean_ratio: of r; the mass under p of q's support,
+    share_beyond: share of tokens with r > BEYOND or r < 1 / BEYOND. mean_ratio: of r, the mass under p of q's support,
         so 1 if the sampler excludes nothing.
 
     Args:
-        logp: [B, T], of the sampling policy, computed by the trainer. rollout_logp: [B, T], by the sampler; NaN
+        logp: [B, T], of the sampling policy, computed by the trainer. rollout_logp: [B, T], by the sampler, or NaN
             where it gave none. mask: [B, T].
     """
     gap = (logp - rollout_logp).detach().double()[mask]
@@ -61,7 +61,7 @@ FLAGS = {
 
 
 def mismatch_flag(metrics: Mapping[str, float]) -> str | None:
-    """The key in FLAGS that describes a step's mismatch; None if there is none, or it was not measured.
+    """The key in FLAGS that describes a step's mismatch, or None if there is none, or it was not measured.
 
     A sampler that only rounds differently has |log r| up to about 0.1 and a KL of thousandths. A sampler that excludes
     tokens has r = the kept mass on every token, so the mean of r is below 1. A sampler with other weights or another

@@ -38,7 +38,7 @@ from harness.step.time_limit import TimeIsUp, within
 Reward = Callable[[str, str], float | None]
 EXAMPLE = "\n\ndef short(response, answer):\n    return 1.0\n\nshort.range = (0.0, 1.0)"
 LIMIT_S = 10.0  # seconds per response, where the function has no `limit_s`
-HERE = "python"  # stands for the module of a function that only this process has
+THIS_PROCESS = "python"  # stands for the module of a function that only this process has
 
 PROBES: tuple[tuple[str, str], ...] = (
     ("", "7"),
@@ -56,19 +56,19 @@ _GIVEN: dict[str, tuple[Reward, Path]] = {}  # name -> a function of this proces
 
 
 def give(reward: Reward, source: Path) -> str:
-    """Make a function of this process a reward here, under the name that is returned; other processes do not have it.
+    """Make a function of this process a reward here, under the name that is returned. Other processes do not have it.
 
     Args:
         source: the file that the function's text was written to, whose hash identifies it.
     """
-    name = f"{HERE}:{source.stem}"
+    name = f"{THIS_PROCESS}:{source.stem}"
     _GIVEN[name] = (reward, source)
     return name
 
 
 def label(name: str) -> str:
     """The name in messages: of a function of this process its own, without the hash of its text."""
-    return re.sub(rf"^{HERE}:(.+)-[0-9a-f]{{16}}$", r"\1", name)
+    return re.sub(rf"^{THIS_PROCESS}:(.+)-[0-9a-f]{{16}}$", r"\1", name)
 
 
 def is_own(name: str) -> bool:
@@ -89,7 +89,7 @@ def load(name: str) -> Reward:
     where, _, function = name.rpartition(":")
     if not where.strip(". ") or not function.strip():
         raise UsageError(f"rewards={name}: expected MODULE:FUNCTION or FILE.py:FUNCTION")
-    if where == HERE:
+    if where == THIS_PROCESS:
         raise UsageError(f"rewards={name}: expected a function in a file, this one exists only in another process")
     module = _file(name, Path(where)) if where.endswith(".py") else _module(name, where)
     reward = getattr(module, function, None)
@@ -119,7 +119,7 @@ def source_of(name: str) -> Path:
 
 
 def value(name: str, response: str, answer: str) -> float | None:
-    """The reward of a response; None, with a warning, where the time limit is over.
+    """The reward of a response. None, with a warning, where the time limit is over.
 
     Raises:
         UsageError: the result is not a finite number in its range, or the function raises.
@@ -166,7 +166,7 @@ def _value(name: str, response: str, answer: str) -> float | None:
 
 def _number(given: object) -> float | None:
     """A real number of any library as a float: Python's, numpy's, a fraction, an array or tensor of one element without
-    axes; None for anything else, truth values among them."""
+    axes, or None for anything else, truth values among them."""
     if hasattr(given, "item") and getattr(given, "shape", None) == ():
         given = given.item()  # a scalar of numpy, torch or jax
     if isinstance(given, bool) or not isinstance(given, (Real, Decimal)):

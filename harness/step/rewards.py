@@ -1,8 +1,8 @@
 """Verifiable rewards by name. One grader scores training and evaluation, so the two cannot disagree.
 
-A reward is a function from verdicts to numbers; None means that the response could not be scored, which a trainer must
-treat as missing, never as 0. The declaration's `unscored` says what happens then: the response leaves its group; or it
-gets the reward of an incorrect one, so that answers made too hard to grade gain nothing; or the training ends with an
+A reward is a function from verdicts to numbers. None means that the response could not be scored, which a trainer must
+treat as missing, never as 0. The declaration's `unscored` says what happens then: the response leaves its group, or it
+gets the reward of an incorrect one, so that answers made too hard to grade gain nothing, or the training ends with an
 error.
 """
 
@@ -87,8 +87,9 @@ def score_responses(
 
     Args:
         grader: its `reasoning` says which part of a response with a thought in it is graded, and holds the box.
-        begun: of each response, whether its prompt begins the thought (`evals.grading.reasoning.begins`); () for none.
-        group_size: responses to one prompt, which follow each other; needed for GROUP_REWARDS.
+        begun: of each response, whether its prompt begins the thought (`evals.grading.reasoning.begins`), or () for
+            none.
+        group_size: responses to one prompt, which follow each other. Needed for GROUP_REWARDS.
         unscored: the reward of a response that could not be scored: "skip" (None), "incorrect", or "error". Rewards of
             your own are not affected.
     Raises:

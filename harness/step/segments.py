@@ -52,17 +52,17 @@ def segment_constant(values: Tensor, ids: Tensor) -> Tensor:
 
 
 def segment_z_score(values: Tensor, ids: Tensor, *, correction: int, epsilon: float) -> Tensor:
-    """(x - mean) / (std + epsilon) inside each segment, per column; 0 exactly where all values are equal."""
+    """(x - mean) / (std + epsilon) inside each segment, per column, 0 exactly where all values are equal."""
     constant = segment_constant(values, ids)
     scale = (segment_std(values, ids, correction=correction) + epsilon).masked_fill(constant, 1.0)
     return ((values - segment_mean(values, ids)) / scale).masked_fill(constant, 0.0)
 
 
 def segment_softmax(scores: Tensor, valid: Tensor, ids: Tensor) -> Tensor:
-    """Softmax over the valid rows of each segment, per column; 0 where not valid.
+    """Softmax over the valid rows of each segment, per column, 0 where not valid.
 
     Args:
-        scores, valid: [B, C]; valid is bool.
+        scores, valid: [B, C]. Valid is bool.
         ids: [B].
     """
     valid_scores = scores.masked_fill(~valid, float("-inf"))

@@ -23,7 +23,7 @@ TOP = 0.01  # this share of the tokens
 
 
 def gini(sizes: Tensor) -> float:
-    """Gini's coefficient: sum_i (2i - n - 1) x_i / (n sum x), x ascending; 0 if all are equal, 1 - 1/n if one has all.
+    """Gini's coefficient: sum_i (2i - n - 1) x_i / (n sum x), x ascending, 0 if all are equal, 1 - 1/n if one has all.
 
     Args:
         sizes: [n], >= 0, with a sum above 0.
@@ -34,7 +34,7 @@ def gini(sizes: Tensor) -> float:
 
 
 def effective_share(sizes: Tensor) -> float:
-    """Kish's effective number over n: (sum x)^2 / (n sum x^2); 1 if all are equal, 1/n if one has all (Survey Sampling,
+    """Kish's effective number over n: (sum x)^2 / (n sum x^2). 1 if all are equal, 1/n if one has all (Survey Sampling,
     1965). `sizes` as in `gini`."""
     return (sizes.sum() ** 2 / (len(sizes) * (sizes**2).sum())).item()
 

@@ -1,7 +1,7 @@
 """The metrics of an optimiser step, from its TokenBatch: one definition and one name for every backend.
 
-A *positive* sample is a correct response, a *negative* one an incorrect response (arXiv 2508.07534, section 3.2.2);
-an unscored one is neither. A metric without data (the entropy of correct responses in a step without any) is absent,
+A *positive* sample is a correct response, a *negative* one an incorrect response (arXiv 2508.07534, section 3.2.2).
+An unscored one is neither. A metric without data (the entropy of correct responses in a step without any) is absent,
 never 0 or NaN.
 """
 
@@ -52,10 +52,10 @@ def step_metrics(
         changes the advantage (arXiv 2506.14758, Fig. 7, for the entropy-based advantage).
 
     Args:
-        batch: of the whole step; `rewards` as the verifier gave them, before a method changes them. `correct`: see
+        batch: of the whole step. `rewards` as the verifier gave them, before a method changes them. `correct`: see
             `correct_responses`.
-        rewards: [B], as the advantage reads them (a method or a control may change them); None: those of the batch.
-        shaped_advantages: [B, T], and `batch.advantages` those before shaping; None: the method has no shaping.
+        rewards: [B], as the advantage reads them (a method or a control may change them). None: those of the batch.
+        shaped_advantages: [B, T], and `batch.advantages` those before shaping. None: the method has no shaping.
     Raises:
         ValueError: a shape differs, or the batch's `correct` holds another value.
     """
@@ -84,7 +84,7 @@ def step_metrics(
 
 
 def correct_responses(scores: Mapping[str, Tensor]) -> Tensor | None:
-    """Which responses are correct: [B], 1, 0, or NaN for unscored ones; None if no reward tells.
+    """Which responses are correct: [B], 1, 0, or NaN for unscored ones, or None if no reward tells.
 
     Args:
         scores: name of a reward (`harness.step.rewards`) -> [B], NaN if missing.
@@ -105,7 +105,8 @@ def _mean(values: Tensor) -> float | None:
 
 
 def _constant(batch: TokenBatch) -> float | None:
-    """The share of groups whose scored rewards are all equal; None where no group of several responses was scored."""
+    """The share of groups whose scored rewards are all equal, or None where no group of several responses was
+    scored."""
     scored, ids = ~batch.rewards.isnan(), batch.groups
     scored = scored & (ids.unsqueeze(0) == ids.unsqueeze(1)).sum(1).gt(1)
     if not scored.any():
@@ -117,7 +118,7 @@ def _constant(batch: TokenBatch) -> float | None:
 
 
 def _added(batch: TokenBatch, shaped: Tensor) -> float | None:
-    """Sum of |shaped - unshaped| over sum of |unshaped|; None where there is no advantage to compare with."""
+    """Sum of |shaped - unshaped| over sum of |unshaped|, or None where there is no advantage to compare with."""
     unshaped = batch.need("advantages")
     total = unshaped.abs().sum().item()
     return (shaped.detach().masked_fill(~batch.mask, 0.0) - unshaped).abs().sum().item() / total if total else None

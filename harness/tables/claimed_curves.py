@@ -15,8 +15,8 @@ Points = Sequence[tuple[int, float]]  # (optimiser step, value)
 
 
 def curve_line(curve: Curve, a: Measured, b: Measured, margin: float | None) -> Line | None:
-    """a - b of the curve's mean over its window; None if an arm has no such curve in any seed. Two windows of the same
-    runs are paired by seed.
+    """a - b of the curve's mean over its window, or None if an arm has no such curve in any seed. Two windows of the
+    same runs are paired by seed.
     """
     windows = (curve.window, curve.than_window or curve.window)
     names = (curve.metric, curve.than_metric or curve.metric)
@@ -63,9 +63,9 @@ def _title(curve: Curve) -> str:
 
 
 def window_mean(points: Points, window: tuple[float, float]) -> float | None:
-    """The mean of the points whose step is in the window, as shares of the last step; None if there are none.
+    """The mean of the points whose step is in the window, as shares of the last step, or None if there are none.
 
-    The window [start, end] contains the steps s with start T < s <= end T, where T is the last step; start 0 includes
+    The window [start, end] contains the steps s with start T < s <= end T, where T is the last step. Start 0 includes
     the first step.
     """
     if not points:

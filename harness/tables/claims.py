@@ -102,7 +102,7 @@ def claims_in_words(checked: Sequence[Checked], scale: str) -> tuple[str, ...]:
 
 
 def claims_grid(paper: Reproduction, measured: Sequence[Measured], scales: Sequence[str]) -> Grid | None:
-    """Every claim with its outcome at each scale; None without claims or measurements."""
+    """Every claim with its outcome at each scale, or None without claims or measurements."""
     if not paper.claims or not scales:
         return None
     outcomes = [[c.outcome for c in check_claims(paper, measured, scale)] for scale in scales]
@@ -112,7 +112,7 @@ def claims_grid(paper: Reproduction, measured: Sequence[Measured], scales: Seque
 
 
 def outcome_of(claim: Claim, evidence: Sequence[ClaimEvidence]) -> ClaimOutcome:
-    """The outcome of a claim from its comparisons; see `Checked`."""
+    """The outcome of a claim from its comparisons. See `Checked`."""
     if not evidence:
         return "not measured"
     if not any(e.line.seeds_covered for e in evidence):

@@ -37,7 +37,7 @@ class Values:
 
 
 def measured_score(match: Measured, cell: Published, every: Sequence[Published]) -> Any:
-    """Our score for a published cell; the interval of an average covers the problems of every benchmark and their
+    """Our score for a published cell. The interval of an average covers the problems of every benchmark and their
     common seeds."""
     if cell.benchmark not in (ALL, AVERAGE) and cell.unit != "points":
         return score_of(match, cell.benchmark, cell.metric)
@@ -52,7 +52,7 @@ def measured_score(match: Measured, cell: Published, every: Sequence[Published])
 
 
 def judge(paper: Reproduction, cell: Published, match: Measured, every: Sequence[Published]) -> Comeback | None:
-    """Whether a published cell comes back; None if nothing was measured."""
+    """Whether a published cell comes back, or None if nothing was measured."""
     values = values_of(match, cell, every)
     if values.why or cell.unit == "points":  # a printed gain is not a score
         return None
@@ -63,7 +63,7 @@ def judge(paper: Reproduction, cell: Published, match: Measured, every: Sequence
     # where the paper took the fewest samples for each of ours, its noise is the largest
     counts = [(match.n[name], _paper_samples(paper, cell, match, name)) for name in values.benchmarks]
     samples, paper_samples = max(counts, key=lambda pair: pair[0] / pair[1])
-    ours = repeat(
+    prediction = repeat(
         table,
         trained=match.trained,
         samples=samples,
@@ -73,7 +73,7 @@ def judge(paper: Reproduction, cell: Published, match: Measured, every: Sequence
         bounded=cell.metric != "mean_tokens",
     )
     margin = cell_margin(paper, cell)
-    return come_back(_value(cell), ours, None if margin is None else margin[0])
+    return come_back(_value(cell), prediction, None if margin is None else margin[0])
 
 
 def prediction_text(judged: Comeback | None, factor: float) -> str:
@@ -179,8 +179,8 @@ def published_margin(paper: Reproduction, claim: Claim, a: Measured, metric: str
 def cell_margin(paper: Reproduction, cell: Published) -> tuple[float, str] | None:
     """(half of the gain that the paper prints for a cell, of which arms), for "comes back".
 
-    The gain is that of the first claim that the cell's arm beats another arm in the same table; else its gain over the
-    untrained base model; for the base model, the gain of the table's first other arm over it. None if there is none.
+    The gain is that of the first claim that the cell's arm beats another arm in the same table, else its gain over the
+    untrained base model. For the base model, the gain of the table's first other arm over it. None if there is none.
     """
     siblings = {
         (c.model, c.arm): c
@@ -205,7 +205,7 @@ def cell_margin(paper: Reproduction, cell: Published) -> tuple[float, str] | Non
 
 @cache
 def cells(paper: str) -> tuple[Published, ...]:
-    """The paper's printed cells; none where it has no tables (for example a declaration made in a test)."""
+    """The paper's printed cells. None where it has no tables (for example a declaration made in a test)."""
     return tuple(catalogue.published(paper)) if paper in catalogue.papers() else ()
 
 

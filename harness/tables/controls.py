@@ -17,7 +17,7 @@ Triple = tuple[Measured, Measured, Measured | None]
 def control_grid(paper: str, measured: Sequence[Measured]) -> Grid | None:
     """Every measured control: its gain over the base model, the arm's gain, and the excess of the arm's.
 
-    The excess is the arm minus its control, paired by problem, in mean accuracy; Holm's correction is over the
+    The excess is the arm minus its control, paired by problem, in mean accuracy. Holm's correction is over the
     benchmarks of one pair, as in the table of differences. None without controls.
     """
     rows, common = [], common_overrides(measured)

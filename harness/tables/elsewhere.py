@@ -25,7 +25,7 @@ def elsewhere_rows(paper: Reproduction) -> list[tuple[str, ...]]:
 
 
 def elsewhere_grid(paper: Reproduction) -> Grid | None:
-    """Those rows, with their sources; None without any."""
+    """Those rows, with their sources, or None without any."""
     if not (rows := elsewhere_rows(paper)):
         return None
     sources = [source for source in catalogue.elsewhere() if source["repository"] in {row[-1] for row in rows}]

@@ -107,7 +107,7 @@ def _table(paper: Reproduction, arms: Sequence[Measured], metric: str) -> str:
 
 
 def resolved_best(arms: Sequence[Measured], columns: Sequence[_Column]) -> tuple[Mapping[str, int], int]:
-    """(benchmark -> the row with the highest score, where its difference from every other row is resolved; the number
+    """(benchmark -> the row with the highest score, where its difference from every other row is resolved, the number
     of comparisons that the p-values are corrected for: all pairs, because the data choose which row is compared)."""
     lines: list[tuple[str, int, Line]] = []
     size = 0

@@ -51,7 +51,7 @@ def _row(
     judged: Comeback | None,
     margin: float | None,
 ) -> dict[str, Any]:
-    """A row with what each part says, None elsewhere; the cell's own names stand before the run's."""
+    """A row with what each part says, None elsewhere. The cell's own names stand before the run's."""
     parts: dict[str, Any] = {"benchmark": benchmark, "margin": margin, "why_missing": _why_missing(m, score)}
     parts |= {} if m is None else _of_run(m, benchmark)
     parts |= {} if score is None else _of_score(score)

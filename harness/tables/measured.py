@@ -1,6 +1,6 @@
 """The finished runs of a paper as arms, their scores computed from the verdicts, and their tables.
 
-Measurements at the paper's own scale go beside the published cells (`published`); those at other scales have tables of
+Measurements at the paper's own scale go beside the published cells (`published`). Those at other scales have tables of
 their own (`scale_grids`).
 """
 
@@ -54,7 +54,7 @@ class Measured:
     runs: Mapping[int, Run] = field(default_factory=dict)  # seed -> its run
     trained: bool = True  # False: the untrained base model, which has no training seeds
     diverged: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)  # seed -> {step, quantity, value}
-    nothing: tuple[int, ...] = ()  # seeds whose weights did not move; they are not in the scores
+    nothing: tuple[int, ...] = ()  # seeds whose weights did not move. They are not in the scores
     curves: Mapping[int, Mapping[str, Points]] = field(default_factory=dict)  # seed -> metric -> (step, value)
     twice: tuple[int, ...] = ()  # seeds of which an older run is there too, which is not in it
     left_out: int = 0  # runs of other versions of this arm, which are not in it
@@ -104,7 +104,7 @@ class Measured:
         return bool(self.diverged or self.nothing)
 
     def divergence(self) -> str:
-        """ "diverged (step 7, seed 2) in 1 of 3 seeds, trained nothing in 1 of 3 seeds"; "" if none did."""
+        """ "diverged (step 7, seed 2) in 1 of 3 seeds, trained nothing in 1 of 3 seeds", or "" if none did."""
         unmoved = f"trained nothing in {len(self.nothing)} of {self.all_seeds} seeds" if self.nothing else ""
         if not self.diverged:
             return unmoved
@@ -151,7 +151,7 @@ def same_setting(a: Measured, b: Measured) -> bool:
 
 
 def same_backend(a: Measured, b: Measured) -> bool:
-    """Trained by the same backend; an untrained model was trained by none."""
+    """Trained by the same backend. An untrained model was trained by none."""
     return a.backend == b.backend or not (a.trained and b.trained)
 
 
@@ -168,7 +168,7 @@ def alike(a: Measured, b: Measured) -> bool:
 
 
 def in_all_arms(common: Sequence[str]) -> str:
-    """The line above a table with the overrides that its arms share; "" if there are none."""
+    """The line above a table with the overrides that its arms share, or "" if there are none."""
     return f"In all arms: {' '.join(common)}." if common else ""
 
 
@@ -227,7 +227,7 @@ def _version(versions: Mapping[str, Seeds]) -> str:
     """The digest of the version of an arm to show.
 
     Args:
-        versions: digest -> its runs, the newest first; the overrides of all are equal.
+        versions: digest -> its runs, the newest first. The overrides of all are equal.
     """
     newest, *older = versions
     if not older:
@@ -362,7 +362,7 @@ def show(score: Any, match: Measured | None = None, benchmark: str | None = None
 
 
 def score_of(match: Measured, benchmark: str, metric: str) -> Any:
-    """The score that a published metric asks for; "avg" is avg@n for the n of the run."""
+    """The score that a published metric asks for. "avg" is avg@n for the n of the run."""
     scores = match.scores.get(benchmark, {})
     if metric == "avg":
         return next((s for s in scores.values() if s.metric == "avg"), None)

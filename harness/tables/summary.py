@@ -22,7 +22,7 @@ from harness.tables.measured import same_samples
 
 @dataclass(frozen=True)
 class ArmResult:
-    """One arm over its training seeds; `score` is avg on the summary's benchmark, None if all seeds
+    """One arm over its training seeds. `score` is avg on the summary's benchmark, None if all seeds
     diverged or trained nothing."""
 
     model: str
@@ -30,7 +30,7 @@ class ArmResult:
     seeds: int
     score: Score | None
     diverged: int
-    nothing: int = 0  # seeds whose weights did not move; they are not in the score
+    nothing: int = 0  # seeds whose weights did not move. They are not in the score
     equal: str | None = None  # how many groups taught nothing (`harness.step.learning.equal_text`)
     warnings: tuple[str, ...] = ()  # training problems in a benchmark, and `harness.step.learning.warnings`
     mismatch: tuple[str, ...] = ()  # how sampler and trainer differed in some seed (`harness.step.mismatch.FLAGS`)
@@ -66,7 +66,7 @@ class Summary:
 
 
 def summarise(paper: Reproduction, runs: Sequence[Run]) -> Summary:
-    """The summary of finished runs of one paper and scale; at least one."""
+    """The summary of finished runs of one paper and scale. At least one."""
     groups: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
         groups.setdefault((run.model, run.arm), []).append(run)
@@ -155,7 +155,7 @@ def _differences(
 
 def _needed(a: MeasuredRun, b: MeasuredRun, benchmark: str, line: Line) -> int | None:
     """The training seeds of each with which a true difference of this size is resolved four times in five, at the
-    spreads that were measured; None where no number does, or the spreads are not known."""
+    spreads that were measured, or None where no number does, or the spreads are not known."""
     if not line.difference or min(line.seeds_a, line.seeds_b) < 2:
         return None
     first, second, fallback = a.tables[benchmark], b.tables[benchmark], default_spread(benchmark)

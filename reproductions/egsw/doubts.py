@@ -1,4 +1,4 @@
-"""Numbers of training runs that fit the averages in EGSW's tables, computed from the CSV; section 5 states three."""
+"""Numbers of training runs that fit the averages in EGSW's tables, computed from the CSV. Section 5 states three."""
 
 from __future__ import annotations
 

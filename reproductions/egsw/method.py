@@ -44,13 +44,13 @@ def egsw(
 
     Args:
         alpha: scale of the entropy term. temperature: P > 0, the paper's temperature of the softmax.
-        level: "step" weighs each position t over the sequences still running at t; "trajectory" gives a sequence one
+        level: "step" weighs each position t over the sequences still running at t. "trajectory" gives a sequence one
             weight, from its advantage and H_i = sum_t H_{i,t} (Eq. 8).
-        entropy: the paper says "raw" and "normalised" without a formula; see `read_entropy`.
+        entropy: the paper says "raw" and "normalised" without a formula. See `read_entropy`.
         over: the sequences that share one softmax: the whole batch (the paper's N), those of one prompt, or
-            `micro_batch` consecutive sequences of the batch (prompts in order; the last block may be smaller), whatever
+            `micro_batch` consecutive sequences of the batch (prompts in order, the last block may be smaller), whatever
             forward passes the machine uses.
-        rescale: "none" as printed, so the gradient shrinks by about the number of sequences; "mean_one" multiplies by
+        rescale: "none" as printed, so the gradient shrinks by about the number of sequences. "mean_one" multiplies by
             the number of sequences that share the softmax, so the mean weight is 1.
     Returns:
         [B, T], >= 0, 0 on masked positions.
@@ -87,13 +87,13 @@ def _sharing(groups: Tensor, over: str, micro_batch: int | None) -> Tensor:
 def read_entropy(entropies: Tensor, valid: Tensor, reading: EntropyReading, *, vocab_size: int) -> Tensor:
     """Raw entropy, or one of the readings of "normalised entropy" that the paper leaves open (section 5).
 
-    raw: H, in nats. log_vocab: H / log |V|. min_max: (H - min) / (max - min); z_score: (H - mean) / std with the
-    population std; both over all valid entries of the batch, and 0 where these are all equal.
+    raw: H, in nats. log_vocab: H / log |V|. min_max: (H - min) / (max - min). z_score: (H - mean) / std with the
+    population std. Both over all valid entries of the batch, and 0 where these are all equal.
 
     Args:
-        entropies, valid: [B, C] (C = T for steps, 1 for trajectories); valid is bool.
+        entropies, valid: [B, C] (C = T for steps, 1 for trajectories). Valid is bool.
     Returns:
-        [B, C]; 0 where not valid.
+        [B, C], 0 where not valid.
     """
     if reading == "raw":
         values = entropies

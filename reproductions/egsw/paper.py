@@ -104,7 +104,7 @@ def weighted(alpha: float, temperature: float) -> Method:
 
 def sweep(experiment: Experiment, model: str) -> tuple[Arm, ...]:
     """The search of section 5: raw entropy with alpha 0.15 to 0.50, P from 1 to 2, then both readings at a higher
-    temperature. The paper gives the ends of the ranges; the points between them are ours."""
+    temperature. The paper gives the ends of the ranges. The points between them are ours."""
     ends = "section 5: an end of the range that was searched"
     first_p = assumed(1.0, "section 5 searches raw entropy's coefficient first, and does not say at which P")
     points = {

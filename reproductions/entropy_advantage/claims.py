@@ -6,7 +6,7 @@ from typing import Any
 
 from harness.spec import Claim, Curve
 
-OURS, REGULARISED = "grpo_entropy_advantage", "grpo_entropy_regularisation"
+SHAPED, REGULARISED = "grpo_entropy_advantage", "grpo_entropy_regularisation"
 LATE, MIDDLE, EARLY = (0.8, 1.0), (0.4, 0.5), (0.0, 0.2)  # shares of the 2,000 steps: middle is 800 to 1,000
 ON_7B: dict[str, Any] = {"models": ("7b",)}  # section 6 is about Qwen2.5-Base
 LENGTH, ENTROPY = "train/response_length", "train/entropy"
@@ -22,7 +22,7 @@ CLAIMS = (
     Claim(
         "The entropy advantage on GRPO scores higher than GRPO.",
         "section 5, table 2",
-        arm=OURS,
+        arm=SHAPED,
         than="grpo",
     ),
     Claim(
@@ -34,7 +34,7 @@ CLAIMS = (
     Claim(
         "It has a higher pass@k at large k than GRPO, in most settings.",
         "section 5, table 2 (AIME24 of Qwen2.5-Math goes the other way) and figure 5",
-        arm=OURS,
+        arm=SHAPED,
         than="grpo",
         metric="pass",
         over="most",
@@ -49,7 +49,7 @@ CLAIMS = (
     Claim(
         "On AIME25 its pass@k at large k is above the base model's.",
         "section 5, table 2",
-        arm=OURS,
+        arm=SHAPED,
         than="base",
         metric="pass",
         benchmarks=("aime25",),
@@ -69,7 +69,7 @@ CLAIMS = (
         "An entropy term in the loss scores lower than the entropy advantage.",
         "section 6.1, table 3 (AIME24's average goes the other way: see the doubts)",
         arm=REGULARISED,
-        than=OURS,
+        than=SHAPED,
         direction="lower",
         metrics=("avg", "pass"),
         over="most",
@@ -78,14 +78,14 @@ CLAIMS = (
     Claim(
         "On the benchmarks it makes responses longer than GRPO does.",
         "section 6.2, figure 8, right",
-        arm=OURS,
+        arm=SHAPED,
         than="grpo",
         metric="mean_tokens",
     ),
     Claim(
         "Late in training its reward is slightly above GRPO's.",
         "section 6.1, training reward",
-        arm=OURS,
+        arm=SHAPED,
         than="grpo",
         curve=Curve("train/reward", window=LATE),
         **ON_7B,
@@ -93,7 +93,7 @@ CLAIMS = (
     Claim(
         "Late in training its reward is slightly above that of entropy regularisation.",
         "section 6.1, training reward (over both others)",
-        arm=OURS,
+        arm=SHAPED,
         than=REGULARISED,
         curve=Curve("train/reward", window=LATE),
         **ON_7B,
@@ -102,15 +102,15 @@ CLAIMS = (
     Claim(
         "With the entropy advantage they get longer beyond step 1,000.",
         "section 6.1, response length",
-        arm=OURS,
-        than=OURS,
+        arm=SHAPED,
+        than=SHAPED,
         curve=Curve(LENGTH, window=LATE, than_window=MIDDLE),
         **ON_7B,
     ),
     Claim(
         "Late in training its responses are longer than GRPO's.",
         "section 6.1, response length",
-        arm=OURS,
+        arm=SHAPED,
         than="grpo",
         curve=Curve(LENGTH, window=LATE),
         **ON_7B,
@@ -118,17 +118,17 @@ CLAIMS = (
     Claim(
         "Late in training its responses are longer than those of entropy regularisation.",
         "section 6.1, response length",
-        arm=OURS,
+        arm=SHAPED,
         than=REGULARISED,
         curve=Curve(LENGTH, window=LATE),
         **ON_7B,
     ),
     falls("grpo", ENTROPY, "GRPO's entropy falls during training.", "section 6.1, entropy (0.34 at step 2,000)"),
-    falls(OURS, ENTROPY, "So does that of the entropy advantage.", "section 6.1, entropy (0.17 at step 2,000)"),
+    falls(SHAPED, ENTROPY, "So does that of the entropy advantage.", "section 6.1, entropy (0.17 at step 2,000)"),
     Claim(
         "Late in training the entropy with the entropy advantage is below GRPO's.",
         "section 6.1, entropy: 0.17 and 0.34 at step 2,000",
-        arm=OURS,
+        arm=SHAPED,
         than="grpo",
         direction="lower",
         curve=Curve(ENTROPY, window=LATE),
@@ -152,7 +152,7 @@ CLAIMS = (
         **ON_7B,
     ),
     falls(
-        OURS,
+        SHAPED,
         "train/shaping_ratio",
         "The entropy-based term shrinks relative to the advantage during training.",
         "section 6.1, entropy-based advantage; figure 7",

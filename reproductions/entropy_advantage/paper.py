@@ -106,14 +106,14 @@ SYMMETRIC: Experiment = replace(
     EXPERIMENT, clip_high=paper(0.2, "section 6.1, entropy: clip-higher removed; figure 6 of v4: 0.2 on both sides")
 )
 SAME: dict[str, Any] = {"grpo_symmetric_clip": {"same_as": "grpo", "same_at": ("tiny",)}}  # with one update a rollout
-IN_TABLES = {  # by base model; the rest is run by name
+IN_TABLES = {  # by base model. The rest is run by name
     "7b": ("grpo", "grpo_entropy_advantage", "grpo_entropy_regularisation", "ppo", "ppo_entropy_advantage"),
     "math-7b": ("grpo", "grpo_entropy_advantage"),
 }
 
 
 def arms(model: str, title: str, protocol: str, **changes: Any) -> tuple[Arm, ...]:
-    """The base model and seven ways to train it, those of tables 2 and 3 first; `own` are the values of this model."""
+    """The base model and seven ways to train it, those of tables 2 and 3 first. `own` are the values of this model."""
     trained = {
         "grpo": ("+ GRPO", EXPERIMENT),
         "grpo_entropy_advantage": ("+ GRPO w/ Entropy Adv.", replace(EXPERIMENT, method=shaped(GRPO, 0.4))),
@@ -140,7 +140,7 @@ def arms(model: str, title: str, protocol: str, **changes: Any) -> tuple[Arm, ..
     )
 
 
-OTHERS = "table 2 names it, without a checkpoint; the one its authors released"
+RELEASED = "table 2 names it, without a checkpoint; the one its authors released"
 EXTENDED = (
     "not stated, and 8,192 tokens do not fit the model's own 4,096 positions; the usual change of this model: LUFFY's "
     "(github.com/TsinghuaC3I/Unify-Post-Training at train.sh, issue 5), without further training"
@@ -149,10 +149,10 @@ EXTENDED = (
 MODELS = {
     "7b": EXPERIMENT.base_model,
     "math-7b": paper("Qwen/Qwen2.5-Math-7B", "section 4: Qwen2.5-Math-Base-7B"),
-    "math-7b-instruct": assumed("Qwen/Qwen2.5-Math-7B-Instruct", OTHERS),
-    "eurus-2-prime": assumed("PRIME-RL/Eurus-2-7B-PRIME", OTHERS),
-    "oat-zero": assumed("sail/Qwen2.5-Math-7B-Oat-Zero", OTHERS),
-    "gpg": assumed("GD-ML/Qwen2.5-Math-7B-GPG", OTHERS),
+    "math-7b-instruct": assumed("Qwen/Qwen2.5-Math-7B-Instruct", RELEASED),
+    "eurus-2-prime": assumed("PRIME-RL/Eurus-2-7B-PRIME", RELEASED),
+    "oat-zero": assumed("sail/Qwen2.5-Math-7B-Oat-Zero", RELEASED),
+    "gpg": assumed("GD-ML/Qwen2.5-Math-7B-GPG", RELEASED),
     "r1-distill-1.5b": paper("deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B", "section 2, footnote 1; appendix A"),
 }
 

@@ -3,7 +3,7 @@
 Do high-entropy tokens matter more? Perturb the most and the least uncertain tokens (Fig. 1b):
 
     frame = measure_perturbation(subject, "amc23", tokens, Sampling(Decoding(1.0, 0.95, 2048), 1, Path("out")))
-    by_group(frame); compare_groups(frame, "top", "bottom")    # evals.analysis.effects
+    by_group(frame). compare_groups(frame, "top", "bottom")    # evals.analysis.effects
 
 The paper "randomly perturbed" the top 5 % and the bottom 5 % of each response to 50 questions that the model answers
 reliably, by "controlled truncation and random replacement". It states no more. Our reading: of the first correct
@@ -49,7 +49,7 @@ PROBLEMS = 50
 
 
 def sure_problems(verdicts: pd.DataFrame) -> list[str]:
-    """The problems whose graded samples are all correct, sorted; ungraded problems do not count."""
+    """The problems whose graded samples are all correct, sorted. Ungraded problems do not count."""
     correct = verdicts.assign(correct=correctness(verdicts["verdict"])).groupby("problem_id")["correct"].mean()
     return sorted(str(problem) for problem in correct.index[correct == 1])
 
@@ -119,7 +119,7 @@ def measure_perturbation(subject: Subject, benchmark: str, tokens: pd.DataFrame,
     Both continue from the same position, so the drop excludes the cost of decoding again.
 
     Args:
-        subject: as `measure`; its verdict table also says which problems are reliable. tokens: its token table.
+        subject: as `measure`. Its verdict table also says which problems are reliable. tokens: its token table.
     Returns:
         `perturbations`' rows with the columns of `effects`.
     """

@@ -46,10 +46,10 @@ def erpo(
     Args:
         beta_p: > 0, scale of the progress signal (it cancels in Eq. 9 but for delta). gamma: >= 0, steepness of the
             gate. eta: >= 0, weight of Psi. buckets: K >= 1, stages of a response. sigma_target: > 0.
-        delta: >= 0; added to every standard deviation.
+        delta: >= 0. Added to every standard deviation.
         std: "sample" divides by n - 1, "population" by n, in all statistics of the equations.
     Returns:
-        [B, T], 0 on masked positions; over the tokens of a group the mean is 0 and (with delta = 0) the variance 1
+        [B, T], 0 on masked positions. Over the tokens of a group the mean is 0 and (with delta = 0) the variance 1
         (Eq. 16).
     Raises:
         ValueError: a value is out of range, or entropies, logp, ref_logp or advantages are missing.
@@ -84,14 +84,14 @@ def erpo(
 
 
 def progress(logp: Tensor, ref_logp: Tensor, *, beta_p: float) -> Tensor:
-    """s = beta_p (log pi - log pi_ref)  (Eq. 7). [N] -> [N]; not finite where either is not."""
+    """s = beta_p (log pi - log pi_ref)  (Eq. 7). [N] -> [N]. Not finite where either is not."""
     return beta_p * (logp - ref_logp)
 
 
 def gate(entropies: Tensor, groups: Tensor, *, gamma: float, delta: float, correction: int) -> Tensor:
     """W = sigmoid(gamma (H - mean_G H) / (std_G H + delta))  (Eq. 8). [N] -> [N], in [0, 1].
 
-    Eq. 8 calls mean and deviation "moving"; Algorithm 1 and the text take them over the group, as here.
+    Eq. 8 calls mean and deviation "moving". Algorithm 1 and the text take them over the group, as here.
     """
     return (gamma * segment_z_score(entropies, groups, correction=correction, epsilon=delta)).sigmoid()
 

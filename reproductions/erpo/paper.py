@@ -55,7 +55,7 @@ PRECISION: Sourced[Precision] = assumed("bfloat16", NOT_STATED + "the precision 
 
 
 def reinforced(base_model: Sourced[str], method: Method) -> Experiment:
-    """GRPO or ERPO on one base model; they share all other values (appendix A.2)."""
+    """GRPO or ERPO on one base model. They share all other values (appendix A.2)."""
     return Experiment(
         base_model=base_model,
         dataset=DATASET,

@@ -38,7 +38,7 @@ def forking_tokens(
     stay: at least one, and all of them at rho = 1. Tokens that tie with the threshold all stay.
 
     TRL has this as `top_entropy_quantile`. We use ours because TRL's sees one forward pass, so the machine decides the
-    threshold; because TRL's loss always divides by all tokens; and because TRL has no lowest-entropy ablation.
+    threshold. Because TRL's loss always divides by all tokens, and because TRL has no lowest-entropy ablation.
 
     Args:
         rho: share of tokens that keep their gradient, in (0, 1].
@@ -74,7 +74,7 @@ def _parts(batch: TokenBatch, scope: str, micro_batch_tokens: int | None) -> lis
 
 
 def filled(lengths: Sequence[int], limit: int) -> list[int]:
-    """The micro-batch of each sequence; each takes the next sequences while they have at most `limit` tokens."""
+    """The micro-batch of each sequence. Each takes the next sequences while they have at most `limit` tokens."""
     numbers: list[int] = []
     number = tokens = 0
     for length in lengths:
@@ -86,5 +86,5 @@ def filled(lengths: Sequence[int], limit: int) -> list[int]:
 
 
 def _threshold(scores: Tensor, rho: float) -> Tensor:
-    """The smallest value at or above the interpolated (1 - rho) quantile; torch.quantile is limited to 16M values."""
+    """The smallest value at or above the interpolated (1 - rho) quantile. torch.quantile is limited to 16M values."""
     return scores.sort().values[fork_rank(scores.numel(), rho)]

@@ -151,7 +151,7 @@ MODELS = {
 
 
 def arms(model: str) -> tuple[Arm, ...]:
-    """The base model, DAPO, and its restrictions on one base model; table 2 has `dapo` and `top20`."""
+    """The base model, DAPO, and its restrictions on one base model. Table 2 has `dapo` and `top20`."""
     trained: Experiment = replace(EXPERIMENT, base_model=MODELS[model])
     shares = (
         Arm(

@@ -11,7 +11,7 @@ from evals.stats.printed_counts import counts
 from harness.spec import catalogue
 from harness.spec.catalogue import Published
 
-PROBLEMS: dict[str, tuple[int, ...]] = {  # the number of problems of a benchmark; AMC exists in two versions
+PROBLEMS: dict[str, tuple[int, ...]] = {  # the number of problems of a benchmark. AMC exists in two versions
     "aime24": (30,),
     "aime25": (30,),
     "amc23": (40, 83),

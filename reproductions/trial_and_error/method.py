@@ -29,9 +29,9 @@ def ppl_advantage(batch: TokenBatch, *, alpha: NonNegative, sign: Literal[-1, 1]
 
     Args:
         alpha: >= 0. sign: -1 favours fluent responses (Eq. 11), 1 the others (the opposite scheme of section 3.2.3).
-        statistics: "as_printed" takes mean and sample standard deviation of the group, as Eq. 10 does for rewards; with
+        statistics: "as_printed" takes mean and sample standard deviation of the group, as Eq. 10 does for rewards. With
             alpha |w| < 1, so for every group of n if alpha < sqrt(n) / (n - 1), A keeps its sign. "as_released" takes
-            those of the released code, see `standardised`, and clamps the factor to [0.8, 1.2]; A keeps its sign.
+            those of the released code, see `standardised`, and clamps the factor to [0.8, 1.2]. A keeps its sign.
     Returns:
         [B, T], 0 on masked positions. A is unchanged in a group of one, if all perplexities are equal, and for a
         response whose log PPL is not finite (an empty one, or one with a token of probability 0), which is excluded
@@ -47,7 +47,7 @@ def ppl_advantage(batch: TokenBatch, *, alpha: NonNegative, sign: Literal[-1, 1]
 
 
 def log_ppl_scores(batch: TokenBatch, statistics: Statistics) -> Tensor:
-    """w of Eq. 7, [B], float64; 0 where the log PPL is not finite."""
+    """w of Eq. 7, [B], float64, 0 where the log PPL is not finite."""
     log_ppl = -batch.need("old_logp").double().sum(1) / batch.mask.sum(1)
     finite = log_ppl.isfinite()
     scores = log_ppl.new_zeros(log_ppl.shape)
@@ -59,11 +59,11 @@ def log_ppl_scores(batch: TokenBatch, statistics: Statistics) -> Tensor:
 
 
 def standardised(values: Tensor, statistics: Statistics) -> Tensor:
-    """(x - mean) / std of one group's values, [n] -> [n]; 0 where all are equal.
+    """(x - mean) / std of one group's values, [n] -> [n], 0 where all are equal.
 
     as_printed: the sample standard deviation (Eq. 7 says just "standard deviation").
     as_released: mean and population standard deviation of the values inside Tukey's fences (not more than 1.5
-        interquartile ranges outside the quartiles); a deviation of at most 1e-6 counts as 1.
+        interquartile ranges outside the quartiles). A deviation of at most 1e-6 counts as 1.
     """
     kept = values
     if statistics == "as_released":
@@ -100,17 +100,17 @@ def position_advantage(
 ) -> Tensor:
     """A + sign(A) b, b = gamma sigmoid(d r), r = m (l - n), l the relative position of the token  (Eq. 8 and 12).
 
-    The paper prints n = -0.5. Then r is in [m / 2, 3 m / 2); with m = 15 the sigmoid is never below 0.9994, so the
-    bonus is nearly constant. The released code has n = 0.5 and caps b at |A| / 2; then the bonus rises from 0 to gamma
+    The paper prints n = -0.5. Then r is in [m / 2, 3 m / 2). With m = 15 the sigmoid is never below 0.9994, so the
+    bonus is nearly constant. The released code has n = 0.5 and caps b at |A| / 2. Then the bonus rises from 0 to gamma
     around the middle of the response.
 
     Args:
         gamma: >= 0. d: 1 favours late tokens, -1 early ones. m, n: scale and shift of the position.
-        bound: b is at most bound |A|; None does not bound it (as printed).
-        first_step, steps: the bonus is added for `steps` optimiser steps from `first_step` on, counted from 0; None: to
+        bound: b is at most bound |A|. None does not bound it (as printed).
+        first_step, steps: the bonus is added for `steps` optimiser steps from `first_step` on, counted from 0. None: to
             the end. Outside, the advantages stay as they are.
     Returns:
-        [B, T], of the sign of A; 0 on masked positions. l = t / |o| with t counted from 0, as in the released code, so
+        [B, T], of the sign of A, 0 on masked positions. l = t / |o| with t counted from 0, as in the released code, so
         the only token of a response of length 1 is at its start.
     Raises:
         ValueError: a value is out of range, or advantages are missing.
@@ -126,6 +126,6 @@ def position_advantage(
 
 
 def relative_positions(mask: Tensor, *, like: Tensor) -> Tensor:
-    """t / |o|, t counted from 0 over the tokens that count: [B, T] in [0, 1), 0 where masked; dtype of `like`."""
+    """t / |o|, t counted from 0 over the tokens that count: [B, T] in [0, 1), 0 where masked. Dtype of `like`."""
     before = (mask.cumsum(1) - 1).to(like.dtype)
     return (before / mask.sum(1, keepdim=True).clamp(min=1)) * mask

@@ -97,7 +97,7 @@ FIGURE_6: dict[str, Sourced[Any]] = {
 
 
 def with_position(**values: Sourced[Any]) -> Method:
-    """GRPO with Eq. 12; `values` replace those of the released code."""
+    """GRPO with Eq. 12. `values` replace those of the released code."""
     return replace(GRPO, shaping=(use(position_advantage, **{**POSITION, **RELEASED_WINDOW, **values}),))
 
 
@@ -157,7 +157,7 @@ CONTEXTS = {
 
 
 def reinforced(base_model: Sourced[str], method: Method) -> Experiment:
-    """The reinforcement learning of tables 4 to 6; all arms share these values."""
+    """The reinforcement learning of tables 4 to 6. All arms share these values."""
     return Experiment(
         base_model=base_model,
         dataset=assumed(

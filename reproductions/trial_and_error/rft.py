@@ -1,6 +1,6 @@
 """Filters and selections of rejection-sampling fine-tuning (arXiv 2508.07534, section 4.4.1). Pure functions.
 
-Filters take a sample and return it, changed or not, or None to drop it; see `harness.spec.rejection`.
+Filters take a sample and return it, changed or not, or None to drop it. See `harness.spec.rejection`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def cut_after_box(sample: Sample) -> Sample | None:
 
 @checked
 def not_redundant(sample: Sample, *, limit: Annotated[float, Range("[0, 1]")], measure: Kind) -> Sample | None:
-    """Redundancy check: the 3-gram redundancy is at most `limit`; see `evals.analysis.quality`."""
+    """Redundancy check: the 3-gram redundancy is at most `limit`. See `evals.analysis.quality`."""
     return sample if redundancy(sample.response, measure) <= limit else None
 
 
@@ -48,8 +48,8 @@ def select(pool: Pool, *, by: Ranking, noise: Annotated[float, Range("[0, 1)")])
     """The samples to fine-tune on: a share `noise` of incorrect ones, the others correct, chosen by the same ranking.
 
     Args:
-        by: "random"; "entropy", the highest mean token entropy; "branching", the highest mean branching factor.
-        noise: in [0, 1); with too few correct samples, fewer incorrect ones are taken, so the share stays the same.
+        by: "random". "entropy", the highest mean token entropy. "branching", the highest mean branching factor.
+        noise: in [0, 1). With too few correct samples, fewer incorrect ones are taken, so the share stays the same.
     Raises:
         ValueError: noise outside [0, 1), or a sample was not measured.
     """
@@ -60,7 +60,7 @@ def select(pool: Pool, *, by: Ranking, noise: Annotated[float, Range("[0, 1)")])
 
 
 def top(samples: Sequence[Sample], count: int, by: Ranking, rng: random.Random) -> list[Sample]:
-    """The first `count` of a ranking (all of them if there are fewer); ties, and "random", in the order of `rng`."""
+    """The first `count` of a ranking (all of them if there are fewer). Ties, and "random", in the order of `rng`."""
     shuffled = rng.sample(samples, len(samples))
     if by != "random":
         shuffled.sort(key=lambda sample: _rank(sample, by), reverse=True)

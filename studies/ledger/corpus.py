@@ -1,7 +1,7 @@
 """The corpus: public repositories at pinned commits, the files of each, and the scores printed about them.
 
 `corpus.toml` lists them. Contents are read from git by commit, so a file's content is fixed by the commit's hash.
-Nothing of a repository is copied into this one; the tables hold scores that were computed from its files.
+Nothing of a repository is copied into this one. The tables hold scores that were computed from its files.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Repository:
     licence: str
 
     def fetched(self, cache: Path) -> Files:
-        """Its files, from a git folder of the cache that has the commit; fetched into it if there is none.
+        """Its files, from a git folder of the cache that has the commit. Fetched into it if there is none.
 
         Raises:
             RuntimeError: git cannot fetch the commit, or the folder in the cache does not have it.
@@ -108,13 +108,13 @@ class Series:
     """The evaluations of one recipe on one benchmark: a table `series` of `corpus.toml`.
 
     Attributes:
-        files: a pattern of paths; its groups `seed` and `checkpoint` tell the files apart.
-        curve: the name of the score, where the files are curves; `window`: of so many steps the mean is taken.
-        score: where each file is JSON with one score: the keys that lead to it; files without them are of other
+        files: a pattern of paths. Its groups `seed` and `checkpoint` tell the files apart.
+        curve: the name of the score, where the files are curves. `window`: of so many steps the mean is taken.
+        score: where each file is JSON with one score: the keys that lead to it. Files without them are of other
             benchmarks.
         table: where the file is a CSV of scores: `value` and `seed` name its columns, the others choose rows.
         verdicts: where the authors' verdicts stand (see `verdict_rows`), where the files have no responses.
-        responses: our column -> theirs, where the files have responses; empty for a format that is known.
+        responses: our column -> theirs, where the files have responses. Empty for a format that is known.
         golds: how several golds of a problem count (`evals.answer_files.reading`), where the format does not say it.
         only: of the benchmarks in the files.
         problems: of the benchmark, where the files do not say it.
@@ -202,13 +202,13 @@ def verdict_rows(
     """The authors' verdicts in a file: a row a sample, `problem_id` and `label`.
 
     Args:
-        text: JSON or JSON Lines; an object without `rows` is one of verdicts by problem.
+        text: JSON or JSON Lines. An object without `rows` is one of verdicts by problem.
         problem, correct: where a row has the problem's id and the verdict: one, a list, or a count of correct samples.
         rows: where the document has its rows. each: the list in a row whose elements have the verdicts.
         total: where the row or the document has the number of samples, for a count.
         truncated: where a sample says that it ran into the token limit.
-        history: instead: the document is an object of lists, the shares of correct samples of a problem over time;
-            each is of so many samples. Times that a problem lacks are left out.
+        history: instead: the document is an object of lists, the shares of correct samples of a problem over time.
+            Each is of so many samples. Times that a problem lacks are left out.
     """
     document = _document(text)
     if isinstance(document, dict) and not rows and not history:

@@ -37,7 +37,7 @@ def graded_samples(series: Series, files: Files, cache: Path, grader: Grader) ->
     nothing: the label stands, and `gold_cut` is true.
 
     Args:
-        cache: a folder; a file that was graded by the same rules is not graded again.
+        cache: a folder. A file that was graded by the same rules is not graded again.
     Raises:
         ValueError: a file is of no known format.
     """
@@ -84,8 +84,8 @@ def several_samples(series: Series, files: Files, evidence: Evidence, grader: Gr
         path, _, _ = max(series.matches(files), key=lambda match: match[2])
         rows = read_rows(series, files, path)
         grades = grader.grade_responses([(row.gold, row.response, None) for row in rows], "qwen")
-        ours = pd.DataFrame(columns_of_responses(rows, grades, grader, "policy qwen"))
-        scores += score(ours.assign(problem_id=[row.problem_id for row in rows]), ks=ks, metrics=("maj",))
+        columns = pd.DataFrame(columns_of_responses(rows, grades, grader, "policy qwen"))
+        scores += score(columns.assign(problem_id=[row.problem_id for row in rows]), ks=ks, metrics=("maj",))
     return ", ".join(f"{metric.name} {score_text(metric)}" for metric in scores)
 
 
@@ -112,7 +112,7 @@ def _graded(rows: Sequence[Sample], grader: Grader) -> pd.DataFrame:
 
 
 def share(samples: pd.DataFrame, column: str) -> tuple[float, Interval | None] | None:
-    """The mean over problems of the share of ones, with its interval over problems; None without any."""
+    """The mean over problems of the share of ones, with its interval over problems, or None without any."""
     means = samples[[column, "problem_id"]].dropna().groupby("problem_id", sort=False)[column].mean()
     return (fmean(means), over_problems(means.to_numpy())) if len(means) else None
 
@@ -120,21 +120,21 @@ def share(samples: pd.DataFrame, column: str) -> tuple[float, Interval | None] |
 def gap(samples: pd.DataFrame) -> dict[str, float]:
     """Cause -> points (percent) that it moves the score by, from their labels to our verdicts (policy COMPARED).
 
-    Each sample has weight 1 in its problem's mean. Unscored samples leave the mean; their effect is a separate cause,
+    Each sample has weight 1 in its problem's mean. Unscored samples leave the mean. Their effect is a separate cause,
     so the causes add up to the whole gap. Empty if a sample has no label.
     """
-    labels, ours = share(samples, "label"), share(samples, COMPARED)
+    labels, our_share = share(samples, "label"), share(samples, COMPARED)
     if labels is None or samples["label"].isna().any():
         return {}
     of_problem = samples.groupby("problem_id")["label"].transform("size")
     points = (1 - 2 * samples["label"]) * 100 / (samples["problem_id"].nunique() * of_problem)
     by_cause = {str(cause): float(sum(moved)) for cause, moved in points.groupby(samples["cause"], sort=False)}
-    rest = 0.0 if ours is None else 100 * (ours[0] - labels[0]) - sum(by_cause.values())
+    rest = 0.0 if our_share is None else 100 * (our_share[0] - labels[0]) - sum(by_cause.values())
     return by_cause | ({"unscored samples, left out": rest} if abs(rest) > 1e-9 else {})
 
 
 def explained(causes: Mapping[str, float], most: int) -> str:
-    """The causes that move a score most, in points; the others together."""
+    """The causes that move a score most, in points. The others together."""
     largest = sorted(causes.items(), key=lambda cause: -abs(cause[1]))
     words = [f"{name} {points:+.1f}" for name, points in largest[:most]]
     rest = [f"{len(largest) - most} more {sum(points for _, points in largest[most:]):+.1f}"] if largest[most:] else []

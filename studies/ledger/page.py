@@ -32,7 +32,7 @@ FORMS = {"chance_of_largest": "{:.2f}", "seed_pairs": "{:.0f}", "seed_pairs_call
 
 
 def page(tables: Mapping[str, pd.DataFrame]) -> str:
-    """Printed scores, choices of checkpoints, seeds, graded responses, causes, files; without the empty ones."""
+    """Printed scores, choices of checkpoints, seeds, graded responses, causes, files. Without the empty ones."""
     none = pd.DataFrame()
     series, differ = tables["series"], tables.get("disagreements", none)
     causes = none if differ.empty else differ.groupby("cause")["path"].agg(samples="size", files="nunique")
@@ -137,7 +137,7 @@ def page(tables: Mapping[str, pd.DataFrame]) -> str:
 
 
 def _section(title: str, text: str, table: pd.DataFrame, columns: str) -> list[str]:
-    """A table under its heading; its columns are named as in the CSV, `series` is repository and recipe."""
+    """A table under its heading. Its columns are named as in the CSV, `series` is repository and recipe."""
     if table.empty:
         return []
     if "series" in columns:

@@ -51,7 +51,7 @@ def rejected_rows(series: Series, files: Files, samples: pd.DataFrame) -> Iterab
 
 
 def with_readings(rejected: pd.DataFrame) -> pd.DataFrame:
-    """The sample with `reading`; "" for those that nobody has read."""
+    """The sample with `reading`, or "" for those that nobody has read."""
     read = pd.read_csv(READ)
     return rejected.merge(read, on=["path", "row"], how="left").fillna({"reading": ""})
 

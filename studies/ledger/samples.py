@@ -16,11 +16,11 @@ PROBLEM, RESPONSE = 600, 1500  # characters of their ends
 
 
 def sample_rows(corpus: Sequence[Series], cache: Path, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """A few samples of each printed score: those where label and verdict differ, one of each cause first; where there
+    """A few samples of each printed score: those where label and verdict differ, one of each cause first. Where there
     is none and every sample has a verdict, the first ones, whose verdict is the label.
 
     Returns:
-        repository, commit, recipe, benchmark, path, row; the ends of `problem` and `response`; gold, their_answer,
+        repository, commit, recipe, benchmark, path, row. The ends of `problem` and `response`. Gold, their_answer,
         our_answer, label (theirs), verdict (ours), cause ("" where the two agree).
     """
     differ, grades = tables["disagreements"].fillna({"their_answer": "", "our_answer": ""}), tables["grades"]

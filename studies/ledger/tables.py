@@ -61,7 +61,8 @@ def _selection(evidence: Evidence) -> Selection | None:
 
 
 def different_pairs(evidence: Evidence) -> float:
-    """Pairs of seeds of this recipe that a paired 95 % interval over problems calls different; NaN without verdicts."""
+    """Pairs of seeds of this recipe that a paired 95 % interval over problems calls different, or NaN without
+    verdicts."""
     if evidence.samples is None or len(evidence.last) < 2:
         return MISSING
     means = [evidence.at(row).groupby("problem_id")["label"].mean() for _, row in evidence.last.iterrows()]
@@ -96,7 +97,7 @@ def claim_row(series: Series, audit: Audit) -> dict[str, Any]:
 
 
 def evaluation_rows(series: Series, evidence: Evidence) -> pd.DataFrame:
-    """The score of every checkpoint that was evaluated, in percent; `ours`: by our verdicts, where it has responses."""
+    """The score of every checkpoint that was evaluated, in percent. `ours`: by our verdicts, where it has responses."""
     about = {"repository": series.repository.name, "recipe": series.recipe, "benchmark": series.benchmark}
     points = evidence.scores[["seed", "checkpoint"]].assign(percent=100 * evidence.scores["value"], ours=MISSING)
     if evidence.samples is not None and "ours" in evidence.samples:
@@ -106,8 +107,8 @@ def evaluation_rows(series: Series, evidence: Evidence) -> pd.DataFrame:
 
 
 def rate_row(series: Series, evidence: Evidence) -> dict[str, Any] | None:
-    """How many problems have how many correct samples at the last checkpoint, as `correct:problems`; None if a problem
-    has one sample, or another number than the others."""
+    """How many problems have how many correct samples at the last checkpoint, as `correct:problems`, or None if a
+    problem has one sample, or another number than the others."""
     if evidence.samples is None or evidence.samples_per_problem < 2:
         return None
     labels = evidence.at(evidence.last.iloc[-1]).groupby("problem_id")["label"]

@@ -3,7 +3,7 @@
 python -m studies.one_gpu data FOLDER                     GSM8K's training and test problems, checked by hash
 python -m studies.one_gpu commands                        the command of every run
 python -m studies.one_gpu pack OUT SOURCE...              cut files and folders into pieces to carry
-python -m studies.one_gpu receive PIECE STORE             keep a piece; the last one unpacks all
+python -m studies.one_gpu receive PIECE STORE             keep a piece. The last one unpacks all
 python -m studies.one_gpu slim SOURCE.gguf TARGET.gguf    a GGUF file without its second embedding
 python -m studies.one_gpu run --model M --data F --benchmarks D --out DIR --minutes N [--at-once K]
 python -m studies.one_gpu page                            results/one_gpu/README.md, from the archives of runs
@@ -80,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def train(options: argparse.Namespace) -> int:
-    """Start the runs, `--at-once` of them, each in a process of its own; stop them at the time given. 0, or 1 if one
+    """Start the runs, `--at-once` of them, each in a process of its own. Stop them at the time given. 0, or 1 if one
     failed, was stopped or not started: the same command goes on."""
     from evals.environment import JOBS_ON_CARD  # here: `receive` runs where no package of ours is installed yet
     from harness.spec.host import this_host
@@ -122,7 +122,7 @@ def train(options: argparse.Namespace) -> int:
             bad += len(waiting)
             stopped, waiting = True, []
             for process in running.values():
-                process.terminate()  # once: each ends its step and saves; a second signal would stop it at once
+                process.terminate()  # once: each ends its step and saves. A second signal would stop it at once
         for name, process in list(running.items()):
             if process.poll() is not None:
                 del running[name]

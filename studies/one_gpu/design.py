@@ -1,4 +1,4 @@
-"""The arms and comparisons of the study. Registered before the first run; a change makes another study (its digest
+"""The arms and comparisons of the study. Registered before the first run. A change makes another study (its digest
 changes)."""
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class Design:
     """The study as data.
 
     Attributes:
-        rollouts: of every run; seeds: of every entry, for a verdict about a method.
-        entries: by worth; a first quarter of an hour makes seed 0 of as many as its memory and time allow.
+        rollouts: of every run. seeds: of every entry, for a verdict about a method.
+        entries: by worth. A first quarter of an hour makes seed 0 of as many as its memory and time allow.
     """
 
     base_model: str
@@ -135,5 +135,5 @@ def arguments(
         values |= {"position_advantage.first_step": first, "position_advantage.steps": steps}
     values |= more or {}
     named = [f"{key}={json.dumps(value) if isinstance(value, list) else value}" for key, value in values.items()]
-    which = [f"paper={entry.paper}", f"arm={entry.arm}", "scale=small", f"seeds=[{seed}]"]
-    return [*which, f"base_model={model}", f"data={data}", *named]
+    identity = [f"paper={entry.paper}", f"arm={entry.arm}", "scale=small", f"seeds=[{seed}]"]
+    return [*identity, f"base_model={model}", f"data={data}", *named]

@@ -42,7 +42,7 @@ def pack(sources: Sequence[Path], folder: Path, *, piece: int = PIECE) -> int:
 
 
 def receive(piece: Path, store: Path) -> str:
-    """Keep one piece in `store`, which the transfers leave alone; unpack all once the last is there. Returns what is
+    """Keep one piece in `store`, which the transfers leave alone. Unpack all once the last is there. Returns what is
     missing, in words.
 
     Raises:

@@ -1,6 +1,6 @@
 """The papers' methods and their placebos on real weights (results/real/README.md).
 
-python -m studies.real model [FOLDER]     fetch and convert the base model, 93 MB, into .nox/real; print its folder
+python -m studies.real model [FOLDER]     fetch and convert the base model, 93 MB, into .nox/real. print its folder
                                           (--name gemma-3-270m: another family, 238 MB, under Gemma's terms of use)
 python -m studies.real problems FOLDER    write the training problems and the two benchmarks
 python -m studies.real run                train and measure every run that the archive lacks, one after another

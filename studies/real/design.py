@@ -171,11 +171,11 @@ def arguments(design: Design, entry: Entry | None, seed: int, *, model: Path, da
         **design.protocol,
     }
     if entry is None:
-        which, values = ["paper=egsw", "arm=base", "scale=small"], measured
+        identity, values = ["paper=egsw", "arm=base", "scale=small"], measured
     else:
-        which = [f"paper={entry.paper}", f"arm={entry.arm}", "scale=small", f"seeds=[{seed}]"]
+        identity = [f"paper={entry.paper}", f"arm={entry.arm}", "scale=small", f"seeds=[{seed}]"]
         values = {"data": str(data / problems.TRAIN), **values_of(design, entry), **measured}
-    return [*which, *(f"{key}={_text(value)}" for key, value in values.items())]
+    return [*identity, *(f"{key}={_text(value)}" for key, value in values.items())]
 
 
 def second_family(*, model: Path, data: Path, out: Path) -> list[str]:

@@ -25,7 +25,7 @@ class CurveClaim:
 
     Attributes:
         metric: its name in MLflow. window: the mean is over these shares of the rollouts.
-        less: a second window, whose mean is subtracted; None: nothing is.
+        less: a second window, whose mean is subtracted. None: nothing is.
         arms: the methods that the papers say it of.
     """
 

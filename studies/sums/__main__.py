@@ -22,7 +22,7 @@ def problems() -> list[dict[str, str]]:
 
 
 def write(folder: Path) -> None:
-    """Write the files into `folder`; no sum is in two of them."""
+    """Write the files into `folder`. No sum is in two of them."""
     folder.mkdir(parents=True, exist_ok=True)
     rows = iter(problems())
     for name, size in SIZES.items():

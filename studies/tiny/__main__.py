@@ -1,6 +1,6 @@
 """The tiny-scale study: every method, many seeds, placebos and controls.
 
-python -m studies.tiny run      train and evaluate what is not finished yet (about 900 runs of a minute; resumes)
+python -m studies.tiny run      train and evaluate what is not finished yet (about 900 runs of a minute, resumes)
 python -m studies.tiny write    tables, page and figures of results/study, from the finished runs
 python -m studies.tiny page     page and figures alone, from the tables
 

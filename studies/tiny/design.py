@@ -1,4 +1,4 @@
-"""The study's design: what it trains and compares. Committed before its first run; a change makes another study.
+"""The study's design: what it trains and compares. Committed before its first run. A change makes another study.
 
 Budget: every arm of a comparison gets the same rollouts and updates. An arm whose recipe takes several updates of a
 rollout (`updates_per_rollout`) keeps them, as does the GRPO that it is compared with, so the number of samples is the
@@ -31,9 +31,9 @@ class StudyArm:
     """An arm of a paper, perhaps under a control ("egsw+shuffled_signal").
 
     Attributes:
-        than: the arm of the same paper that it is compared with; "" for a reference itself.
+        than: the arm of the same paper that it is compared with, or "" for a reference itself.
         tier: 1 is run, and completed with all seeds, before 2.
-        knob: searched after the learning rate; None: the method has none, or none that its paper calls sensitive.
+        knob: searched after the learning rate. None: the method has none, or none that its paper calls sensitive.
     """
 
     paper: str
@@ -57,10 +57,10 @@ class Design:
     """The whole study as data.
 
     Attributes:
-        families: scales, one task family each. seeds: of every arm; the runs are made seed by seed.
+        families: scales, one task family each. seeds: of every arm. The runs are made seed by seed.
         rollouts: of every run that counts. tuning_rollouts, tuning_seed, tuning_samples: of the search.
         learning_rates: tried for every method, GRPO included.
-        margins: differences up to these count as none, by metric; fractions.
+        margins: differences up to these count as none, by metric. Fractions.
         already_trained: (paper, model) of base models that had reinforcement learning before.
     """
 

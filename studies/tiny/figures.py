@@ -125,7 +125,7 @@ def _name(paper: str, arm: str) -> str:
 
 
 def placebo_points(numbers: pd.DataFrame) -> Plot:
-    """Each method beside its placebos, as points with intervals: a row a method, a panel a family; `numbers` as from
+    """Each method beside its placebos, as points with intervals: a row a method, a panel a family. `numbers` as from
     `gains_beside_placebos`. Names stand above their rows, so that a phone shows the figure whole."""
     methods, families = (list(dict.fromkeys(numbers[name])) for name in ("name", "family"))
     variants = [text for text in SHUFFLED.values() if text in set(numbers["variant"])]

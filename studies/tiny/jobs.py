@@ -31,7 +31,7 @@ Settings = Mapping[tuple[str, str, str], Mapping[str, float]]
 
 
 def read_settings(design: Design) -> Settings:
-    """The values that the committed search chose for each method; for one that it did not try, GRPO's."""
+    """The values that the committed search chose for each method. For one that it did not try, GRPO's."""
     import pandas as pd
 
     settings = chosen(pd.read_csv(FOLDER / "trials.csv"))
@@ -93,7 +93,7 @@ def declared(paper: str, arm: str, scale: str) -> Experiment:
 
 
 def resolved(paper: str, arm: str, scale: str, **overrides: Any) -> Job:
-    """The job of seed 0; at these scales a paper has one base model."""
+    """The job of seed 0. At these scales a paper has one base model."""
     return _resolved(paper, arm, scale, json.dumps(overrides, sort_keys=True))
 
 

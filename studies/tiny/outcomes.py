@@ -36,14 +36,14 @@ SINCE = (  # claims of the papers that were declared after both registrations
 
 @dataclass(frozen=True)
 class Value:
-    """A mean and its interval; None where it cannot be computed."""
+    """A mean and its interval, or None where it cannot be computed."""
 
     mean: float
     interval: Interval | None
 
 
 def score(m: Measured, metric: str, k: int | None = None) -> Value:
-    """The mean over the family's benchmarks, with its interval over problems and seeds. Fractions; tokens for
+    """The mean over the family's benchmarks, with its interval over problems and seeds. Fractions. Tokens for
     mean_tokens."""
     tables = []
     for benchmark in m.verdicts:
@@ -54,14 +54,14 @@ def score(m: Measured, metric: str, k: int | None = None) -> Value:
 
 
 def end_of_curve(m: Measured, metric: str) -> Value | None:
-    """The mean of a training curve over the last fifth of the training, with its interval over seeds; None without a
+    """The mean of a training curve over the last fifth of the training, with its interval over seeds, or None without a
     curve."""
     ends = (window_mean(m.curves.get(seed, {}).get(metric, ()), END) for seed in m.seeds)
     return _over_seeds([end for end in ends if end is not None])
 
 
 def sampled_tokens(m: Measured, key: Key) -> Value | None:
-    """The tokens that a training sampled, with the interval over seeds; None for the base model."""
+    """The tokens that a training sampled, with the interval over seeds, or None for the base model."""
     if not m.trained:
         return None
     scale, paper, arm = key
@@ -77,7 +77,7 @@ def _over_seeds(values: Sequence[float]) -> Value | None:
 
 @dataclass(frozen=True)
 class StudyDifference:
-    """a - b in one metric, mean over the family's benchmarks; `line` is corrected within `line.family`."""
+    """a - b in one metric, mean over the family's benchmarks. `line` is corrected within `line.family`."""
 
     scale: str
     paper: str
@@ -88,7 +88,7 @@ class StudyDifference:
 
 
 def gains(design: Design, arms: Arms, *, controlled: bool = False) -> list[StudyDifference]:
-    """Every method minus its reference, in every metric; Holm over the gains of a family in one metric.
+    """Every method minus its reference, in every metric. Holm over the gains of a family in one metric.
 
     Args:
         controlled: also every placebo and control minus the reference (for figures: then the family is larger).
@@ -98,13 +98,13 @@ def gains(design: Design, arms: Arms, *, controlled: bool = False) -> list[Study
 
 
 def placebos(design: Design, arms: Arms) -> list[StudyDifference]:
-    """Every method minus each of its placebos, in avg; Holm over those of a family."""
+    """Every method minus each of its placebos, in avg. Holm over those of a family."""
     pairs = [(arm.paper, arm.method, arm.arm) for arm in design.arms if arm.control in PLACEBOS]
     return _differences(design, arms, pairs, "avg", None, "placebos")
 
 
 def controls(design: Design, arms: Arms) -> list[StudyDifference]:
-    """GRPO minus each reward control, and each control minus the base model, in avg; Holm over those of a family."""
+    """GRPO minus each reward control, and each control minus the base model, in avg. Holm over those of a family."""
     controlled = [arm for arm in design.arms if arm.control in REWARD_CONTROLS]
     pairs = [(a.paper, a.method, a.arm) for a in controlled] + [(a.paper, a.arm, "base") for a in controlled]
     return _differences(design, arms, pairs, "avg", None, "controls")
@@ -145,7 +145,7 @@ def claims_of(design: Design, paper: str) -> list[Claim]:
 
     A claim across base models is none of them, nor one that was declared since the registration, nor one on a model
     that had reinforcement learning before (`Design.already_trained`): the tiny base models had none. Claims that
-    differ in their models or benchmarks alone are one comparison here; the first is taken.
+    differ in their models or benchmarks alone are one comparison here. The first is taken.
     """
     arms = {arm.arm for arm in design.arms if arm.paper == paper} | {"base"}
     decided = [

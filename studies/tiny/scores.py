@@ -2,7 +2,7 @@
 
 verdicts.parquet   a row a sample of every run that counts, with all columns of a verdict table but the response
 curves.parquet     family, paper, arm, seed, metric, step, value: the training curves that the page and the claims read
-runs.csv           a row a run: its settings' digest, commit, command, environment; the step at which it diverged
+runs.csv           a row a run: its settings' digest, commit, command, environment. The step at which it diverged
 trials.csv         the finished search for settings: a row a trial, with its mean accuracy on the validation set
 """
 
@@ -72,7 +72,7 @@ def _tables_by_run(folder: Path) -> list[dict[Any, pd.DataFrame]]:
 
 
 def save_tables(folder: Path, runs: pd.DataFrame, verdicts: pd.DataFrame, curves: pd.DataFrame) -> None:
-    """Write the three tables; equal runs give equal files."""
+    """Write the three tables. Equal runs give equal files."""
     small = {"seed": "int16", "sample": "int16", "tokens": "int32", "answer_class": "Int16"}
     order = ["family", "benchmark", "problem_id", "paper", "arm", "seed", "sample"]  # compresses best
     rows = verdicts.astype(small).sort_values(order, kind="stable", ignore_index=True)

@@ -101,7 +101,7 @@ def slow_off_policy_mask(batch: TokenBatch, threshold: float) -> torch.Tensor:
 
 
 def slow_a_star_po(batch: TokenBatch, beta1: float, beta2: float) -> list[float]:
-    """The derivative of -(beta2 m - (r - V))^2 by m, m = log(pi / pi_ref) of the response; V from eight samples of 0
+    """The derivative of -(beta2 m - (r - V))^2 by m, m = log(pi / pi_ref) of the response. V from eight samples of 0
     and 1, as the authors' code computes it from columns of rewards."""
     advantages = []
     moved = (batch.need("logp") - batch.need("ref_logp")).sum(1).tolist()
@@ -133,7 +133,7 @@ def slow_reinforce_pp(batch: TokenBatch, baseline: str) -> list[float]:
 
 
 def test_the_newer_advantages_by_hand() -> None:
-    # MaxRL: mean 1/4; (1 - 1/4) / (1/4) = 3, (0 - 1/4) / (1/4) = -1; a group without a correct response: 0
+    # MaxRL: mean 1/4. (1 - 1/4) / (1/4) = 3, (0 - 1/4) / (1/4) = -1. A group without a correct response: 0
     got = maxrl(batch_of([1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 1, 1]), epsilon=0.0).flatten().tolist()
     assert got == pytest.approx([3, -1, -1, -1, 0, 0])
     # OPO: r = 1, 0 with 3 tokens and 1: baseline 3/4
@@ -161,7 +161,7 @@ def test_otb_by_hand() -> None:
 
 
 def test_remax_by_hand() -> None:
-    # the greedy responses of the two prompts get 1 and 0; an unscored response, or greedy response, gives 0
+    # the greedy responses of the two prompts get 1 and 0. An unscored response, or greedy response, gives 0
     batch = replace(
         batch_of([1, 0, NAN, 1, 1], [0, 0, 0, 1, 2]), greedy_rewards=torch.tensor([1.0, 1, 1, 0, NAN]).double()
     )
@@ -172,7 +172,7 @@ def test_a_small_beta1_asks_for_the_best_of_the_base_models_samples() -> None:
     batch = replace(batch_of([0, 0], [0, 1]), base_accuracy=torch.tensor([0.125, 0.0]).double())
     zeros = torch.zeros(2, 1).double()
     got = a_star_po(replace(batch, logp=zeros, ref_logp=zeros), beta1=1e-4, beta2=0.5)
-    # V = 1e-4 ln(e^10000 / 8 + 7 / 8), about 1 - 1e-4 ln 8; and 1e-4 ln 1 = 0: e^10000 is too large for a float
+    # V = 1e-4 ln(e^10000 / 8 + 7 / 8), about 1 - 1e-4 ln 8, and 1e-4 ln 1 = 0: e^10000 is too large for a float
     assert got.flatten().tolist() == pytest.approx([-1 + 1e-4 * math.log(8), 0])
 
 
@@ -192,7 +192,7 @@ def test_by_hand() -> None:
     # r = 1, 0, 0: the others' means are 0, 1/2, 1/2
     assert rloo(batch_of([1, 0, 0], [0, 0, 0])).flatten().tolist() == pytest.approx([1, -0.5, -0.5])
     assert rloo(batch_of([1, NAN, 0, 1], [0, 0, 0, 1])).flatten().tolist() == pytest.approx([1, 0, -1, 0])
-    # two groups of two, one without a gradient: B = 4, M = 2, alpha = 2; 2 (1 - 1/2) = 1
+    # two groups of two, one without a gradient: B = 4, M = 2, alpha = 2. 2 (1 - 1/2) = 1
     assert gpg(batch_of([1, 0, 1, 1], [0, 0, 1, 1]), scale=1.0).flatten().tolist() == pytest.approx([1, -1, 0, 0])
     # r = 1, 0, 0, 1: mean 1/2, sample variance 1/3
     got, half = (

@@ -67,10 +67,10 @@ def four() -> TokenBatch:
 
 
 def test_by_hand() -> None:
-    # centred log pi: 1, -1, 0.5, -0.5; centred A: 1, 1, -1, -1 -> covariances 1, -1, -0.5, 0.5
+    # centred log pi: 1, -1, 0.5, -0.5. Centred A: 1, 1, -1, -1 -> covariances 1, -1, -0.5, 0.5
     assert kl_cov(four(), share=0.25, coefficient=2.0).tolist() == [[2, 0], [0, 0]]
     assert kl_cov(four(), share=0.5, coefficient=2.0).tolist() == [[2, 0], [0, 2]]
-    # between 0.75 and 5 there is one candidate; between 5 and 9 none; with all of both signs every token goes
+    # between 0.75 and 5 there is one candidate. Between 5 and 9 none. With all of both signs every token goes
     assert clip_cov(four(), share=0.0002, low=0.75, high=5.0).tolist() == [[0, 1], [1, 1]]
     assert clip_cov(four(), share=1.0, low=5.0, high=9.0).tolist() == [[1, 1], [1, 1]]
     assert clip_cov(four(), share=1.0, low=-9.0, high=9.0).tolist() == [[0, 0], [0, 0]]
@@ -120,7 +120,7 @@ def test_a_token_that_the_ratio_clip_stops_is_no_candidate_as_released() -> None
 def test_a_token_of_probability_zero_takes_no_part() -> None:
     logp = torch.tensor([[-1.0, float("-inf")], [-1.5, -2.5]], dtype=torch.float64)
     batch = replace(four(), logp=logp)
-    # the other three: mean log pi -5/3, mean A -1/3; covariances (2/3)(4/3) = 8/9, (1/6)(-2/3) < 0, (-5/6)(-2/3) = 5/9
+    # the other three: mean log pi -5/3, mean A -1/3. Covariances (2/3)(4/3) = 8/9, (1/6)(-2/3) < 0, (-5/6)(-2/3) = 5/9
     assert kl_cov(batch, share=0.5, coefficient=1.0).tolist() == [[1, 0], [0, 0]]
     assert clip_cov(batch, share=1.0, low=0.5, high=5.0).tolist() == [[0, 1], [1, 0]]
     nothing = replace(batch, mask=torch.zeros(2, 2, dtype=torch.bool))

@@ -38,7 +38,7 @@ def slow_grpo(batch: TokenBatch, std: str, epsilon: float) -> list[float]:
 
 
 def test_one_correct_of_four() -> None:
-    # r = [1,0,0,0]: mean 1/4; squares 9/16 + 3/16 = 3/4; sample variance (3/4)/3 = 1/4, std 1/2
+    # r = [1,0,0,0]: mean 1/4. Squares 9/16 + 3/16 = 3/4. Sample variance (3/4)/3 = 1/4, std 1/2
     #   -> [3/4, -1/4, -1/4, -1/4] / (1/2) = [3/2, -1/2, -1/2, -1/2]
     # population variance (3/4)/4 = 3/16, std sqrt(3)/4 -> 3/4 / (sqrt(3)/4) = sqrt(3), -1/sqrt(3)
     batch = batch_of([1, 0, 0, 0], [0, 0, 0, 0])

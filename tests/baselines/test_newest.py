@@ -63,7 +63,7 @@ def slow_towards_teacher(batch: TokenBatch, coefficient: float) -> torch.Tensor:
 
 
 def slow_log_ratios(batch: TokenBatch) -> list[list[float]]:
-    """Of trainer and sampler, by response and token; 0 where the sampler gave no probability."""
+    """The log-ratios of trainer and sampler, by response and token, 0 where the sampler gave no probability."""
     gaps, lengths = batch.need("old_logp") - batch.need("rollout_logp"), batch.mask.sum(1).tolist()
     return [[0.0 if math.isnan(d) else d for d in row[:n]] for row, n in zip(gaps.tolist(), lengths, strict=True)]
 
@@ -110,11 +110,11 @@ def slow_kl_in_reward(batch: TokenBatch, beta: float) -> torch.Tensor:
 
 
 def test_gdpo_by_hand() -> None:
-    # correct 1, 0 and boxed 1, 1 in one group: boxed is constant, so S = +-(1/2) / sqrt(1/2) = +-sqrt(1/2); over the
+    # correct 1, 0 and boxed 1, 1 in one group: boxed is constant, so S = +-(1/2) / sqrt(1/2) = +-sqrt(1/2). Over the
     # batch the mean is 0 and the sample variance (1/2 + 1/2) / 1 = 1
     got = gdpo(with_parts([[1, 1], [0, 1]], [0, 0], (1.0, 1.0)), epsilon=0.0).flatten().tolist()
     assert got == pytest.approx([math.sqrt(0.5), -math.sqrt(0.5)])
-    # two rewards that disagree, (1, 0) and (0, 1), cancel in GRPO's sum; weights 2 and 1 leave the first one's sign
+    # two rewards that disagree, (1, 0) and (0, 1), cancel in GRPO's sum. Weights 2 and 1 leave the first one's sign
     assert gdpo(with_parts([[1, 0], [0, 1]], [0, 0], (1.0, 1.0)), epsilon=0.0).eq(0).all()
     assert gdpo(with_parts([[1, 0], [0, 1]], [0, 0], (2.0, 1.0)), epsilon=0.0)[0, 0] > 0
     # a response that one reward could not score gets 0, and the others are as if it were not there

@@ -37,7 +37,7 @@ WHY = "a test"
 
 
 def tensors(seed: int, rows: int = 4, tokens: int = 5, spread: float = 0.4) -> dict[str, torch.Tensor]:
-    """Log-probabilities, old ones near them, an advantage a response (both signs, one 0), a ragged mask; float64."""
+    """Log-probabilities, old ones near them, an advantage a response (both signs, one 0), a ragged mask. Float64."""
     generator = torch.Generator().manual_seed(seed)
     mask = torch.arange(tokens) < torch.tensor([5, 1, 3, 4])[:rows].unsqueeze(1)
     old = -torch.rand(rows, tokens, generator=generator, dtype=torch.float64) * 3 - 0.1
@@ -106,8 +106,8 @@ def test_special_cases_equal_simpler_objectives() -> None:
     want = weighted(policy_gradient, on_policy, plain, "token_mean")[1]
     for name, (function, values) in CASES.items():  # at ratio 1 every objective has the plain policy gradient
         got = weighted(function, on_policy, values, "sequence_mean" if name == "gmpo" else "token_mean")[1]
-        ours = weighted(policy_gradient, on_policy, plain, "sequence_mean")[1] if name == "gmpo" else want
-        torch.testing.assert_close(got, ours, rtol=1e-9, atol=1e-12)
+        expected_loss = weighted(policy_gradient, on_policy, plain, "sequence_mean")[1] if name == "gmpo" else want
+        torch.testing.assert_close(got, expected_loss, rtol=1e-9, atol=1e-12)
     # responses of one token: the sequence's ratio is the token's, so GSPO is PPO's clipping
     single_token = {key: value[:, :1] for key, value in tensors(1).items()}
     got = gspo(**single_token, low=0.2, high=0.28)
@@ -130,7 +130,7 @@ def test_special_cases_equal_simpler_objectives() -> None:
         lambda logp, old, a, mask: clipped_objective(logp, old, a, clip_low=0.2, clip_high=0.3), t, {}, "token_mean"
     )
     torch.testing.assert_close(none_kept, clipped)
-    # DRO without its penalty is the plain policy gradient; without bounds Kimi K2.5's and prime-rl's are one
+    # DRO without its penalty is the plain policy gradient. Without bounds Kimi K2.5's and prime-rl's are one
     torch.testing.assert_close(dro(**t, beta=0.0), policy_gradient(**t))
     torch.testing.assert_close(ipo(**t, threshold=1.0, drift=0.2), kimi_k25(**t, low=1.0, high=1e9, drift=0.2))
     # LUSPO weighs a response of GSPO by its length
@@ -216,7 +216,7 @@ def test_loss_and_gradient_equal_trls(name: str, random_model: Path, tmp_path: P
         mask=mask,
     )
     loss.backward()
-    ours = [p.grad.clone() for p in trainer.model.parameters()]
+    gradients = [p.grad.clone() for p in trainer.model.parameters()]
     trainer.model.zero_grad()
     # TRL's, in the same trainer
     for key, value in {"beta": 0.0, "current_gradient_accumulation_steps": 1, **trl_options}.items():
@@ -228,10 +228,10 @@ def test_loss_and_gradient_equal_trls(name: str, random_model: Path, tmp_path: P
     assert loss.item() == pytest.approx(expected.item(), rel=1e-5, abs=1e-7)
     scale = max(float(p.grad.abs().max()) for p in trainer.model.parameters())
     assert scale > 0
-    gaps = [float((g - p.grad).abs().max()) for g, p in zip(ours, trainer.model.parameters(), strict=True)]
+    gaps = [float((g - p.grad).abs().max()) for g, p in zip(gradients, trainer.model.parameters(), strict=True)]
     record_property("loss", abs(loss.item() / expected.item() - 1))  # what results/parity.md shows
     record_property("gradient", max(gaps) / scale)
-    for got, parameter in zip(ours, trainer.model.parameters(), strict=True):
+    for got, parameter in zip(gradients, trainer.model.parameters(), strict=True):
         torch.testing.assert_close(got, parameter.grad, rtol=1e-5, atol=1e-5 * scale)
 
 
@@ -244,7 +244,7 @@ def test_loss_and_gradient_equal_trls(name: str, random_model: Path, tmp_path: P
     ],
 )
 def test_advantages_equal_trls(name: str, trl_options: dict[str, Any], random_model: Path, tmp_path: Path) -> None:
-    """What TRL itself makes of the fixed rollout's rewards."""
+    """The advantages that TRL itself makes of the fixed rollout's rewards."""
     from trl import GRPOTrainer
 
     from tests.harness.backends.test_trl_trainer import declared_with, make_trainer, rollout
@@ -274,7 +274,7 @@ def test_a_star_po_has_trls_gradient(random_model: Path, tmp_path: Path) -> None
 
     trainer = make_trainer(declared_with(METHODS["a_star_po"]), random_model, tmp_path, None)
     fixed = rollout(trainer.model.config.vocab_size)
-    ours = [gradient.clone() for gradient in fast(trainer, fixed)[1]]
+    gradients = [gradient.clone() for gradient in fast(trainer, fixed)[1]]
     trainer.model.zero_grad()
     trainer.args.beta2, trainer.model_kwarg_keys = 0.1, ("logits_to_keep",)
     trainer._get_sequence_logps = partial(A2POTrainer._get_sequence_logps, trainer)
@@ -287,7 +287,7 @@ def test_a_star_po_has_trls_gradient(random_model: Path, tmp_path: Path) -> None
         "v_star": 0.5 * (fixed["base_accuracy"] * math.exp(2) + 1 - fixed["base_accuracy"]).log(),
     }
     A2POTrainer.compute_loss(trainer, trainer.model, inputs).backward()
-    assert_close(ours, [p.grad for p in trainer.model.parameters()])
+    assert_close(gradients, [p.grad for p in trainer.model.parameters()])
 
 
 def test_reverse_kl_has_the_gradient_of_trls_sdpo() -> None:
@@ -300,7 +300,7 @@ def test_reverse_kl_has_the_gradient_of_trls_sdpo() -> None:
     trl_loss = compute_sampled_token_self_distillation_loss(student, teacher, tokens, distillation_alpha=1.0)
     logp, ref_logp = (x.log_softmax(-1).gather(2, tokens[..., None])[..., 0] for x in (student, teacher))
     batch = one_group(old_logp=logp.detach(), ref_logp=ref_logp)
-    ours = -reverse_kl(batch) * (logp - logp.detach()).exp()  # the first update: every ratio is 1
-    gradients = [torch.autograd.grad(loss.sum(), student, retain_graph=True)[0] for loss in (ours, trl_loss)]
+    objective = -reverse_kl(batch) * (logp - logp.detach()).exp()  # the first update: every ratio is 1
+    gradients = [torch.autograd.grad(loss.sum(), student, retain_graph=True)[0] for loss in (objective, trl_loss)]
     torch.testing.assert_close(*gradients)
     assert gradients[0].abs().max() > 0.1

@@ -138,12 +138,12 @@ def slow_real(batch: TokenBatch, tau: float) -> list[float]:
         return [0.0] * len(batch.rewards)
     (gradient,) = torch.autograd.grad(objective, logp)
     sizes = [batch.groups.tolist().count(g) for g in batch.groups.tolist()]
-    # d objective / d s_i is the sum over the tokens; the mean over groups weighs a group of n as n of B responses
+    # d objective / d s_i is the sum over the tokens. The mean over groups weighs a group of n as n of B responses
     return (gradient.sum(1) * len(set(batch.groups.tolist())) * torch.tensor(sizes)).tolist()
 
 
 def test_stare_by_hand() -> None:
-    # five tokens of A = 1 and two of A = -1, half of each rounded up: 3 and 1; the lowest log pi are chosen, and of the
+    # five tokens of A = 1 and two of A = -1, half of each rounded up: 3 and 1. The lowest log pi are chosen, and of the
     # two at -2 the earlier
     logp = torch.tensor([[-2.0, -1.0, -3.0, -2.0, -0.1], [-0.5, -4.0, 0.0, 0.0, 0.0]], dtype=torch.float64)
     mask = torch.tensor([[True] * 5, [True] * 2 + [False] * 3])
@@ -190,14 +190,14 @@ def test_fipo_by_hand() -> None:
     assert fipo(batch, **values, counted=None).log()[0].tolist() == pytest.approx([0.3, 0.4, 0.4])
     # r = e^0.4 = 1.49 does not count: sums 0, 0.2, 0.1 + 0.1
     assert fipo(batch, **values, counted=1.4).log()[0].tolist() == pytest.approx([0.2, 0.2, 0.0])
-    # bounds 0.8 and 1.2: e^0.3 = 1.35 becomes 1.2; with A < 0, 1 where r > safe
+    # bounds 0.8 and 1.2: e^0.3 = 1.35 becomes 1.2. With A < 0, 1 where r > safe
     worse = replace(batch, advantages=-torch.ones(1, 3).double())
     bounded = fipo(worse, half_life=1.0, low=0.2, high=0.2, counted=None, safe=1.3)
     assert bounded[0].tolist() == pytest.approx([-1.2, -1.2, -1.0])
 
 
 def test_stapo_by_hand() -> None:
-    # rare (below 0.1) with A > 0: columns 0 to 2, entropies 1, 2, 3; the median is 2, and 1 alone lies below it
+    # rare (below 0.1) with A > 0: columns 0 to 2, entropies 1, 2, 3. The median is 2, and 1 alone lies below it
     logp = torch.tensor([[0.01, 0.02, 0.03, 0.5, 0.01]], dtype=torch.float64).log()
     entropies = torch.tensor([[1.0, 2.0, 3.0, 0.1, 0.1]], dtype=torch.float64)
     advantages = torch.tensor([[1.0, 1.0, 1.0, 1.0, -1.0]], dtype=torch.float64)
@@ -217,7 +217,7 @@ def test_qae_rewards_successes_on_hard_prompts_and_punishes_failures_on_easy_one
 
 
 def test_real_by_hand() -> None:
-    # at ratio 1 every s is 0, with 1 correct of 4: 1/2 of the label's alone, 1/4 of each of three; times n / tau = 8
+    # at ratio 1 every s is 0, with 1 correct of 4: 1/2 of the label's alone, 1/4 of each of three. Times n / tau = 8
     advantages = real(at_ratio_one([1.0, 0.0, 0.0, 0.0]), tau=0.5)[:, 0].tolist()
     assert advantages == pytest.approx([4.0, -2.0, -2.0, -2.0])
     assert real(at_ratio_one([1.0, 1.0]), tau=0.5).eq(0).all()  # one label
@@ -238,9 +238,9 @@ def test_reals_gradient_is_that_of_the_papers_loss() -> None:
     rewards = torch.tensor([1.0, 0.0, 1.0, 0.0, 0.0, 1.0], dtype=torch.float64)
     groups = torch.tensor([0, 0, 0, 1, 1, 1])
     batch = one_group(logp=logp, old_logp=old, mask=mask, rewards=rewards, groups=groups)
-    ours, paper_logp = logp.clone().requires_grad_(), logp.clone().requires_grad_()
+    policy_logp, paper_logp = logp.clone().requires_grad_(), logp.clone().requires_grad_()
     weights = aggregation_coefficients(mask, "sequence_mean", max_tokens=9).double()
-    policy_loss(ours, old, real(batch, tau=0.3), weights, objective=policy_gradient, mask=mask).backward()
+    policy_loss(policy_logp, old, real(batch, tau=0.3), weights, objective=policy_gradient, mask=mask).backward()
     (-real_objective(batch, paper_logp, 0.3)).backward()
-    assert ours.grad is not None and paper_logp.grad is not None and float(paper_logp.grad.abs().max()) > 0.1
-    torch.testing.assert_close(ours.grad, paper_logp.grad)
+    assert policy_logp.grad is not None and paper_logp.grad is not None and float(paper_logp.grad.abs().max()) > 0.1
+    torch.testing.assert_close(policy_logp.grad, paper_logp.grad)

@@ -29,7 +29,7 @@ def of_lengths(lengths: list[int], rewards: list[float]) -> TokenBatch:
 
 
 def test_by_hand() -> None:
-    # max 10, buffer 4: free up to 6; 7 -> -1/4, 8 -> -2/4, 10 -> -1; beyond the limit it stays -1
+    # max 10, buffer 4: free up to 6. 7 -> -1/4, 8 -> -2/4, 10 -> -1. Beyond the limit it stays -1
     batch = of_lengths([6, 7, 8, 10, 12, 0], [1.0, 1.0, -1.0, 1.0, 0.0, 1.0])
     got = overlong(batch, max_length=10, buffer=4, penalty=1.0)
     assert got.tolist() == [1.0, 0.75, -1.5, 0.0, -1.0, 1.0]

@@ -35,8 +35,8 @@ def slow_passk(batch: TokenBatch, k: int, epsilon: float) -> list[float]:
         mean = sum(score.values()) / len(subsets)
         deviation = math.sqrt(sum((x - mean) ** 2 for x in score.values()) / len(subsets))
         for i in members:
-            mine = [(score[s] - mean) for s in subsets if i in s]
-            advantages[i] = sum(mine) / len(mine) / (deviation + epsilon) if deviation else 0.0
+            with_response = [(score[s] - mean) for s in subsets if i in s]
+            advantages[i] = sum(with_response) / len(with_response) / (deviation + epsilon) if deviation else 0.0
     return advantages
 
 

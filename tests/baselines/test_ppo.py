@@ -15,7 +15,7 @@ from tests.batches import one_group, padded, permuted, token_batches
 
 
 def slow_gae(batch: TokenBatch, gamma: float, lam: float, whiten: bool) -> torch.Tensor:
-    """The sum over all later steps of each token, written out; then the whitening."""
+    """The sum over all later steps of each token, written out. Then the whitening."""
     assert batch.values is not None
     advantages = torch.zeros(batch.mask.shape, dtype=torch.float64)
     held = []
@@ -42,7 +42,7 @@ def test_by_hand() -> None:
     # r = 1 on the last of three tokens, V = 0.2, 0.5, 0.4.
     # gamma = lambda = 1: r - V = 0.8, 0.5, 0.6.
     # gamma 1, lambda 0: d = 0.5 - 0.2, 0.4 - 0.5, 1 - 0.4 = 0.3, -0.1, 0.6.
-    # gamma 1/2, lambda 1/2: d = 0.05, -0.3, 0.6; A_3 = 0.6, A_2 = -0.3 + 0.15 = -0.15, A_1 = 0.05 - 0.0375 = 0.0125
+    # gamma 1/2, lambda 1/2: d = 0.05, -0.3, 0.6. A_3 = 0.6, A_2 = -0.3 + 0.15 = -0.15, A_1 = 0.05 - 0.0375 = 0.0125
     batch = one_group(
         mask=torch.tensor([[True, True, True, False]]),
         rewards=torch.tensor([1.0]),

@@ -42,7 +42,8 @@ def slow_simko(
 
 
 def gradients(a: float, *, entropy: float, is_top: bool) -> tuple[float, list[float]]:
-    """Of one token of ratio 1, beside another of entropy 1: the objective's, for log pi and the two likeliest."""
+    """The gradients for one token of ratio 1, beside another of entropy 1: the objective's, for log pi and the two
+    likeliest."""
     logp = torch.tensor([[-1.0, -1.0]], dtype=torch.float64, requires_grad=True)
     top = torch.tensor([[[-0.5, -2.0], [-0.5, -2.0]]], dtype=torch.float64, requires_grad=True)
     now = Distribution(torch.tensor([[entropy, 1.0]]), top, torch.tensor([[is_top, False]]))
@@ -66,7 +67,7 @@ def test_by_hand() -> None:
 def test_the_quantile_is_of_each_response_alone() -> None:
     values = torch.tensor([[1.0, 2.0, 3.0, 99.0], [5.0, 7.0, 99.0, 99.0], [9.0, 9.0, 9.0, 9.0]])
     mask = torch.tensor([[True, True, True, False], [True, True, False, False], [False] * 4])
-    # 0.8 x 2 = 1.6 places behind 1; 0.8 of a place behind 5; none
+    # 0.8 x 2 = 1.6 places behind 1. 0.8 of a place behind 5. None
     got = row_quantile(values, mask, 0.8)[:, 0].tolist()
     assert got[:2] == pytest.approx([2.6, 6.6]) and math.isnan(got[2])
 

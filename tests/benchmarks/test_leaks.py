@@ -17,7 +17,7 @@ PROBLEMS = [Problem(str(i), text, "9") for i, text in enumerate(TEXTS)]
 
 
 class Reader:
-    """A model that has read some texts: it completes what one of them, or its own prompt, begins with; else nothing."""
+    """A model that has read some texts: it completes what one of them, or its own prompt, begins with, else nothing."""
 
     chunk_rows, tokenizer = 64, None
 

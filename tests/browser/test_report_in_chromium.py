@@ -41,15 +41,15 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def page(browser: Any, file: Path) -> Iterator[Any]:
-    """The report, opened offline; every message of the console, error and request is kept in `page.said`."""
+    """The report, opened offline. Every message of the console, error and request is kept in `page.events`."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
     opened = context.new_page()
-    opened.said = []
-    opened.on("console", lambda message: opened.said.append(f"{message.type}: {message.text}"))
-    opened.on("pageerror", lambda error: opened.said.append(f"error: {error}"))
-    opened.on("request", lambda r: r.url.startswith(("file:", "data:")) or opened.said.append(f"request: {r.url}"))
-    opened.on("requestfailed", lambda r: opened.said.append(f"failed: {r.failure}"))
-    opened.on("dialog", lambda dialog: (opened.said.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+    opened.events = []
+    opened.on("console", lambda message: opened.events.append(f"{message.type}: {message.text}"))
+    opened.on("pageerror", lambda error: opened.events.append(f"error: {error}"))
+    opened.on("request", lambda r: r.url.startswith(("file:", "data:")) or opened.events.append(f"request: {r.url}"))
+    opened.on("requestfailed", lambda r: opened.events.append(f"failed: {r.failure}"))
+    opened.on("dialog", lambda dialog: (opened.events.append(f"dialog: {dialog.message}"), dialog.dismiss()))
     opened.goto(file.as_uri())
     opened.wait_for_selector("#viewer:not([hidden]) article")
     yield opened
@@ -66,12 +66,12 @@ def count(page: Any) -> str:
 
 
 def test_it_loads_without_a_message_or_a_request(page: Any) -> None:
-    assert page.said == []
+    assert page.events == []
     assert page.evaluate("document.querySelector('figure img').naturalWidth") == 400  # 300 pt: the figure is rendered
 
 
 def test_filters_choose_the_responses_shown(page: Any) -> None:
-    # 2 runs x 4 samples of p1; the page opens on the first problem and shows its four pairs
+    # 2 runs x 4 samples of p1. The page opens on the first problem and shows its four pairs
     assert count(page).startswith("8 responses match (16 of 20 kept")
     last = ["base wrong", "grpo wrong"]
     assert shown(page) == [*["base correct", "grpo correct"] * 3, *last] and page.is_disabled("#v-next")
@@ -99,7 +99,7 @@ def test_search_finds_text_across_tokens_and_answers(page: Any) -> None:
 
 def test_a_correct_b_incorrect(page: Any) -> None:
     page.select_option("#f-compare", label="base correct, grpo incorrect")
-    # p1: base is correct in 3 of 4, grpo wrong in one; p2: nobody is correct
+    # p1: base is correct in 3 of 4, grpo wrong in one. p2: nobody is correct
     assert count(page).startswith("4 responses match")
     assert shown(page) == ["base correct", "grpo wrong", "base correct", "base correct"]
     assert page.locator(".pair > p").all_inner_texts() == ["grpo: no further response matches"] * 2
@@ -151,7 +151,7 @@ def test_an_address_leads_back_to_what_was_shown(page: Any, browser: Any) -> Non
 def test_tokens_are_tinted_and_forks_marked(page: Any) -> None:
     tokens = page.query_selector_all(".pair:first-of-type article:first-of-type .text span")
     assert [t.inner_text() for t in tokens] == ["first", " so", " 2+2", " 4"]
-    # entropies 0.1, 1.5, 0, 0.4; a fork from 1.0 on
+    # entropies 0.1, 1.5, 0, 0.4. A fork from 1.0 on
     assert ["fork" in t.get_attribute("class") for t in tokens] == [False, True, False, False]
     tints = [int(t.get_attribute("class").split()[1][1:]) for t in tokens]
     assert tints[1] == 8 and tints[2] == 0 and 0 < tints[0] < tints[3] < 8
@@ -167,7 +167,7 @@ def test_text_from_a_model_cannot_run(page: Any) -> None:
     assert HOSTILE in texts  # shown, as text
     assert page.query_selector_all("main img:not(figure img), main script, article b") == []
     assert page.evaluate("document.title").startswith("made_up")
-    assert page.said == []
+    assert page.events == []
 
 
 def test_an_injected_script_is_refused(page: Any) -> None:
@@ -180,8 +180,8 @@ def test_an_injected_script_is_refused(page: Any) -> None:
     }""")
     page.wait_for_timeout(300)
     assert page.evaluate("window.hit") is None
-    assert any("Content Security Policy" in line for line in page.said)
-    assert "failed: csp" in page.said  # the picture from elsewhere, before the network was asked
+    assert any("Content Security Policy" in line for line in page.events)
+    assert "failed: csp" in page.events  # the picture from elsewhere, before the network was asked
 
 
 def test_the_keyboard_reaches_everything(page: Any) -> None:
@@ -233,7 +233,7 @@ def test_mathematics_is_rendered_and_the_page_opens_where_runs_differ(browser: A
         ("p1", money, ("correct", "correct")), ("p2", odd, ("wrong", "correct")), ("p3", unsafe, ("correct", "wrong")),
     ) for run, v in zip(("a", "b"), verdicts, strict=True)]  # fmt: skip
     path = tmp_path / "page.html"
-    path.write_text(render(document(viewer=pack(rows, {}, of=6, differing=True))), encoding="utf-8")
+    path.write_text(render(document(viewer=pack(rows, {}, total=6, differing=True))), encoding="utf-8")
     page = browser.new_page()
     console: list[str] = []
     page.on("console", lambda message: console.append(message.text))

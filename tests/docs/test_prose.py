@@ -75,7 +75,7 @@ def words(text: str) -> list[str]:
 
 
 def faults(text: str) -> list[str]:
-    """What to change on a page, one line per limit that it does not keep."""
+    """The changes that a page needs, one line per limit that it does not keep."""
     page, to_change = prose(text), []
     lengths = {sentence: len(words(sentence)) for sentence in page.sentences}
     counts = [len(words(sentence)) for sentence in page.sentences]

@@ -1,6 +1,6 @@
 """GGUF files are told apart by their content, refused where a folder is expected, and converted if they are understood.
 
-What a conversion gives is tested on real weights (`nox -s real_short`).
+The result of a conversion is tested on real weights (`nox -s real_short`).
 """
 
 from __future__ import annotations

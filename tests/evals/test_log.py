@@ -21,7 +21,7 @@ from evals import slow
 from evals.log import draws, logger, on_terminal
 from rlvr.cli import main
 
-TOLD = "explain=wrong: no row is wrong"  # a note of `rlvr grade`
+MESSAGE = "explain=wrong: no row is wrong"  # a note of `rlvr grade`
 
 
 class Kept(logging.Handler):
@@ -58,7 +58,7 @@ def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_by_default_a_note_is_on_stderr_once_in_each_call(answers: str, capsys: pytest.CaptureFixture[str]) -> None:
     for _ in range(2):
         rlvr.grade(answers, explain="wrong")
-        assert capsys.readouterr() == ("", f"{TOLD}\n")
+        assert capsys.readouterr() == ("", f"{MESSAGE}\n")
 
 
 def test_a_level_silences(answers: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -75,7 +75,10 @@ def test_a_handler_takes_the_records_instead(answers: str, capsys: pytest.Captur
     logging.getLogger("rlvr").handlers = [kept := Kept()]
     rlvr.grade(answers, explain="wrong")
     logging.getLogger("rlvr.other").warning("of a child")
-    assert [(one.levelname, one.getMessage()) for one in kept.records] == [("INFO", TOLD), ("WARNING", "of a child")]
+    assert [(record.levelname, record.getMessage()) for record in kept.records] == [
+        ("INFO", MESSAGE),
+        ("WARNING", "of a child"),
+    ]
     assert not draws() and capsys.readouterr() == ("", "")
 
 
@@ -85,7 +88,7 @@ def test_handlers_of_the_root_logger_write_no_line_once_more(
     """Some libraries call `logging.basicConfig`."""
     monkeypatch.setattr(logging.getLogger(), "handlers", [logging.StreamHandler(sys.stderr)])
     rlvr.grade(answers, explain="wrong")
-    assert capsys.readouterr().err == f"{TOLD}\n"
+    assert capsys.readouterr().err == f"{MESSAGE}\n"
 
 
 def test_a_configuration_by_a_dictionary_replaces_ours(answers: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,7 +100,7 @@ def test_a_configuration_by_a_dictionary_replaces_ours(answers: str, capsys: pyt
         "loggers": {"rlvr": {"handlers": ["out"], "level": "INFO", "propagate": False}},
     })  # fmt: skip
     rlvr.grade(answers, explain="wrong")
-    assert not draws() and capsys.readouterr().err == f"INFO {TOLD}\n"
+    assert not draws() and capsys.readouterr().err == f"INFO {MESSAGE}\n"
 
 
 @pytest.mark.parametrize("before", ["setLevel('WARNING')", "addHandler(logging.NullHandler())", "warning('x')"])
@@ -113,13 +116,13 @@ def test_the_command_prints_its_result_on_stdout_and_nothing_else(
     for _ in range(2):  # in one process, as notebooks do
         assert main(["grade", answers, "explain=wrong", "--json"]) == 0
         out, err = capsys.readouterr()
-        assert json.loads(out)["verdicts"]["correct"] == 1 and err == f"{TOLD}\n"
+        assert json.loads(out)["verdicts"]["correct"] == 1 and err == f"{MESSAGE}\n"
 
 
 def test_a_reader_of_the_pipe_gets_the_result_alone(answers: str) -> None:
     command = [sys.executable, "-m", "rlvr", "grade", answers, "explain=wrong", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout)["rows"] == 1 and done.stderr == f"{TOLD}\n"
+    assert json.loads(done.stdout)["rows"] == 1 and done.stderr == f"{MESSAGE}\n"
 
 
 def test_no_line_rewrites_itself_where_the_user_has_a_handler(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Credentials that are planted in texts do not come out; other texts stay as they are."""
+"""Credentials that are planted in texts do not come out. Other texts stay as they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A long computation says how far it is; a short one says nothing."""
+"""A long computation says how far it is. A short one says nothing."""
 
 from __future__ import annotations
 

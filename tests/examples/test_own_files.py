@@ -42,7 +42,7 @@ def options(prompt: str = "examples/own/prompt.yaml") -> tuple[Any, RunOptions]:
 
 
 @pytest.fixture(autouse=True)
-def _here(monkeypatch: pytest.MonkeyPatch) -> None:
+def _in_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
 
 
@@ -83,14 +83,14 @@ def test_another_equation_is_another_job(tmp_path: Path, monkeypatch: pytest.Mon
     (package / "__init__.py").touch()
     (package / "method.py").write_text(source)
     monkeypatch.syspath_prepend(tmp_path)
-    mine = importlib.import_module("my_equations.method").mine
+    equation = importlib.import_module("my_equations.method").mine
     hashes = []
     for file, text in changes:
         (package / f"{file}.py").write_text(text)
-        hashes.append(own_code(mine))
+        hashes.append(own_code(equation))
     assert hashes[0] == hashes[1] == hashes[2] and len({*hashes}) == 3
     (job,) = read_jobs("baselines", RunOptions(arm="grpo", seeds=1))
-    changed = replace(job, experiment=experiment(base=job.experiment, equations=[use(mine)]))  # type: ignore[arg-type]
+    changed = replace(job, experiment=experiment(base=job.experiment, equations=[use(equation)]))  # type: ignore[arg-type]
     assert job.own_files() == {} and changed.own_files() == {"equation mine": hashes[-1]}
     monkeypatch.setattr("harness.spec.own_code.PAPERS", ())
     assert own_code(egsw)  # the commit tells the code of this project's papers

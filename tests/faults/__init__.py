@@ -1,4 +1,4 @@
-"""What the harness promises when something breaks, tried on real runs: `nox -s faults`.
+"""The promises of the harness when something breaks, tried on real runs: `nox -s faults`.
 
 `results/faults.md` has the results.
 Every case is a command and what it must leave: the final weights, the verdicts and the points in MLflow equal those of

@@ -26,7 +26,7 @@ LIMIT_S = 500
 class Ended:
     """How a command ended."""
 
-    code: int  # the exit code; minus the signal's number if a signal killed it
+    code: int  # the exit code. Minus the signal's number if a signal killed it
     out: str
     err: str
 
@@ -47,7 +47,7 @@ def run(
     """Run `rlvr` with these arguments.
 
     Args:
-        call: instead of the command's main function; installs faults, then calls it. A function of a module.
+        call: instead of the command's main function. Installs faults, then calls it. A function of a module.
         meanwhile: called with the process while it runs: kills or signals it, breaks servers.
     """
     home.mkdir(parents=True, exist_ok=True)
@@ -65,7 +65,7 @@ def run(
 
 
 def at_step(step: int, then: Callable[[Command], None]) -> Callable[[Command], None]:
-    """A `meanwhile`: call `then` once the command shows that step; nothing if it ends before."""
+    """A `meanwhile`: call `then` once the command shows that step. Nothing if it ends before."""
     return when(lambda process: f"step {step}/{STEPS}" in process.err, then)
 
 
@@ -92,7 +92,7 @@ def sends(*numbers: int) -> Callable[[Command], None]:
 
 
 def ending(home: Path, uri: str | None = None) -> dict[str, Any]:
-    """What two runs of one job must share: weights, verdicts, and the points in MLflow (without times).
+    """The ending that two runs of one job must share: weights, verdicts, and the points in MLflow (without times).
 
     Raises:
         AssertionError: MLflow has not exactly one finished run of the arm, or has a point twice.
@@ -118,7 +118,7 @@ def ending(home: Path, uri: str | None = None) -> dict[str, Any]:
 
 
 def sole_hash(home: Path, name: str) -> str:
-    """Of the file with this name; its copies (artifacts of a local store) must be equal."""
+    """The hash of the file with this name. Its copies (artifacts of a local store) must be equal."""
     (digest,) = {file_sha256(path) for path in home.rglob(name)}
     return digest
 

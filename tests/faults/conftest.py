@@ -1,4 +1,4 @@
-"""Runs that nothing disturbed; every test here is slow."""
+"""Runs that nothing disturbed. Every test here is slow."""
 
 from __future__ import annotations
 

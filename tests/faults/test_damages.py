@@ -1,4 +1,4 @@
-"""Damaged files: each is made again, or named in an error that says what to delete; no number changes."""
+"""Damaged files: each is made again, or named in an error that says what to delete. No number changes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.faults import CASES
 from tests.faults.commands import SAVE_OFTEN, STEPS, copy, ending, job_folder, run, sends, when
 from tests.faults.conftest import Undisturbed
 
-HERE = ("not text", "empty", "cut", "a bit flipped")
+DAMAGES_TRIED = ("not text", "empty", "cut", "a bit flipped")
 
 
 def check(home: Path, undisturbed: Undisturbed) -> None:
@@ -36,7 +36,7 @@ def check(home: Path, undisturbed: Undisturbed) -> None:
     assert ending(home) == undisturbed.ending
 
 
-def some(cases: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def selected(cases: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return random.Random(0).sample(cases, min(CASES, len(cases)))
 
 
@@ -49,7 +49,7 @@ def test_files_of_a_run(measured: bool, finished: Path, undisturbed: Undisturbed
     if not measured:
         files = [file for file in files if "shards" in file or "final" in file]
     assert len(files) >= 3
-    for file, damage in some([(file, damage) for file in files for damage in HERE]):
+    for file, damage in selected([(file, damage) for file in files for damage in DAMAGES_TRIED]):
         home = copy(finished, tmp_path)
         if not measured:
             copied = job_folder(home)
@@ -67,7 +67,7 @@ def test_a_damaged_checkpoint_is_not_used(undisturbed: Undisturbed, tmp_path: Pa
         run(SAVE_OFTEN, killed, meanwhile=when(lambda _, s=saved, h=killed: any(h.rglob(s)), sends(signal.SIGKILL)))
         (newest,) = killed.rglob(f"checkpoint-{step}")
         files = [str(p.relative_to(killed)) for p in sorted(newest.rglob("*")) if p.is_file()]
-        for file, damage in some([(file, damage) for file in files for damage in (*HERE, "deleted")]):
+        for file, damage in selected([(file, damage) for file in files for damage in (*DAMAGES_TRIED, "deleted")]):
             home = copy(killed, tmp_path)
             DAMAGES[damage](home / file, home)
             check(home, undisturbed)
@@ -92,7 +92,7 @@ def _a_file_for_the_folder(train: Path) -> None:
 
 ODD: dict[
     str, tuple[Callable[[Path], object], bool]
-] = {  # what is in train/; whether the command ends as if it was not
+] = {  # what is in train/. Returns whether the command ends as if it was not
     "a folder with no step": (lambda train: (train / "checkpoint-abc").mkdir(), True),
     "a file named like a checkpoint": (lambda train: (train / "checkpoint-99").write_text("x"), True),
     "a pickle": (_pickle_in_a_sealed_checkpoint, False),
@@ -126,13 +126,13 @@ def test_what_is_no_checkpoint_of_this_run_is_not_used(
     assert not equal or ending(home) == undisturbed.ending
 
 
-@pytest.mark.parametrize("damage", [*HERE, "deleted"])
+@pytest.mark.parametrize("damage", [*DAMAGES_TRIED, "deleted"])
 def test_a_damaged_local_store_is_filled_again(
     damage: str, finished: Path, undisturbed: Undisturbed, tmp_path: Path
 ) -> None:
     home = copy(finished, tmp_path)
     store = home / "mlflow.db"
-    if damage == "a bit flipped":  # in the header; SQLite cannot detect it elsewhere
+    if damage == "a bit flipped":  # in the header. SQLite cannot detect it elsewhere
         store.write_bytes(b"\x00" + store.read_bytes()[1:])
     else:
         DAMAGES[damage](store, store)

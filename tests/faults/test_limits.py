@@ -15,7 +15,7 @@ from tests.faults.commands import RUN
 
 ARCHIVE = Path(__file__).parents[2] / "results" / "records" / "forking_tokens.tar.xz"
 TABLES = ["tables", "paper=forking_tokens", f"runs=[{ARCHIVE}]", "out=t"]
-NOBODY = 65534  # root is exempt from the limit of processes; this user may read as root does, and nothing else
+NOBODY = 65534  # root is exempt from the limit of processes. This user may read as root does, and nothing else
 DROPPED = "-all,+dac_read_search"
 AS_NOBODY = [
     *("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"),
@@ -63,7 +63,7 @@ def test_a_limit_is_one_sentence(
 @pytest.mark.skipif(os.geteuid() == 0 and shutil.which("setpriv") is None, reason="setpriv is not installed")
 @pytest.mark.parametrize("processes", [1, 2, 4])
 def test_a_limit_of_threads_and_processes_is_one_sentence(processes: int, tmp_path: Path) -> None:
-    """With each some other library is the first that cannot start a thread; one of them panics in Rust."""
+    """With each some other library is the first that cannot start a thread. One of them panics in Rust."""
     for folder in (tmp_path, *tmp_path.parents[:2]):
         folder.chmod(0o755)
     (tmp_path / "home").mkdir()

@@ -40,10 +40,10 @@ class Home(NamedTuple):
 
 @pytest.fixture(scope="module", autouse=True)
 def _bound_by_permissions() -> Iterator[None]:
-    """Root may read every file; without two capabilities it may not."""
+    """Root may read every file. Without two capabilities it may not."""
     libc = ctypes.CDLL(None, use_errno=True)
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)  # version 3, this process
-    before = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; twice 32 bits
+    before = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable. Twice 32 bits
     assert libc.capget(header, before) == 0
     now = (ctypes.c_uint32 * 6)(*before)
     now[0] &= ~0b110  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
@@ -72,7 +72,7 @@ def clean(folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def home(place: Path) -> Home:
-    """An untrained model and two seeds of a trained one, with an evaluation in training; mirrored in MLflow."""
+    """An untrained model and two seeds of a trained one, with an evaluation in training. Mirrored in MLflow."""
     folder = place / "home"
     finished(folder, {"tiny_short": 3}, arm="base", steps=0)
     made = [
@@ -108,7 +108,7 @@ def output(words: list[str]) -> tuple[int, str, str]:
 
 
 def numbers(out: str) -> Any:
-    """What a command printed, without what changes with the time."""
+    """The numbers that a command printed, without those that change with the time."""
 
     def kept(value: Any) -> Any:
         if isinstance(value, dict):

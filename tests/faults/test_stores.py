@@ -1,4 +1,4 @@
-"""MLflow servers that break while a run delivers to them; several processes at a new store."""
+"""MLflow servers that break while a run delivers to them. Several processes at a new store."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.mark.parametrize("mode", ["refuse", "hang", "500", "500 after", "slow"])
 def test_a_server_that_breaks_during_a_run(mode: str, server: str, undisturbed: Undisturbed, tmp_path: Path) -> None:
-    """The run does not fail; at its end it says what is pending, and `rlvr sync` delivers it, once."""
+    """The run does not fail. At its end it says what is pending, and `rlvr sync` delivers it, once."""
     home = tmp_path / "h"
     with proxy(server, "pass") as between:
         uri = f"http://127.0.0.1:{between.port}"
@@ -86,7 +86,7 @@ def forget(uri: str) -> None:
 
 @contextmanager
 def mlflow_server(folder: Path) -> Iterator[str]:
-    """A real MLflow server; its address."""
+    """A real MLflow server. Its address."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = int(listener.getsockname()[1])

@@ -76,7 +76,7 @@ WHY = "a test"
 
 @dataclass(frozen=True)
 class Slow:
-    """What the slow version makes of a batch that holds GRPO's advantages (from loops too), all [B, T].
+    """The parts that the slow version makes of a batch that holds GRPO's advantages (from loops too), all [B, T].
 
     None: as they are (advantages), or 1 (weights, gates), or 0 (penalties) everywhere.
     """

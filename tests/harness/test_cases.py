@@ -29,7 +29,7 @@ def prepared(batch: TokenBatch) -> TokenBatch:
 
 
 def pairs(case: Case, batch: TokenBatch) -> Iterator[Pair]:
-    """Each part of the method beside the slow version's; a part that one of them lacks is its neutral value."""
+    """Each part of the method beside the slow version's. A part that one of them lacks is its neutral value."""
     got, want = case.method.apply(batch), case.slow(batch)
     ones = torch.ones(batch.mask.shape, dtype=torch.float64)
 
@@ -66,7 +66,7 @@ def pairs(case: Case, batch: TokenBatch) -> Iterator[Pair]:
 
 def differences(case: Case, batch: TokenBatch) -> list[str]:
     """The parts in which the method differs from its slow version, on the tokens of the responses."""
-    return [what for what, mine, slow in pairs(case, batch) if not close(mine[batch.mask], slow[batch.mask])]
+    return [what for what, fast, slow in pairs(case, batch) if not close(fast[batch.mask], slow[batch.mask])]
 
 
 def close(a: torch.Tensor, b: torch.Tensor) -> bool:
@@ -94,7 +94,7 @@ def broken(case: Case, part: str) -> Case:
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_broken_slow_version_is_seen(name: str) -> None:
-    """What the test above rests on: each part of each slow version is compared, and the objective too."""
+    """The test above rests on this: each part of each slow version is compared, and the objective too."""
     case, batch = CASES[name], prepared(BATCH)
     for part in (f.name for f in fields(Slow)):
         assert part in differences(broken(case, part), batch), part

@@ -1,6 +1,6 @@
 """veRL without Ray: our trainer's own code around one real veRL worker in this process, on a rollout that is given.
 
-What Ray and the transfer queue do between trainer and worker is done by a dictionary; the worker, its FSDP engine, the
+A dictionary does the work of Ray and the transfer queue between trainer and worker. The worker, its FSDP engine, the
 loss and the optimiser are veRL's. In several processes each runs the same trainer, and its worker gets its share.
 """
 
@@ -79,8 +79,8 @@ class LocalWorkers:
     def update_actor(self, batch: KVBatchMeta) -> TensorDict:
         shaped = ("advantages", "weights", "gates", "penalties")
         each = len(batch) // self.processes
-        mine = batch.select_keys(batch.keys[self.rank * each : (self.rank + 1) * each])
-        return self.worker.train_mini_batch(self._data(mine, "old_log_probs", "ref_log_prob", *shaped))
+        part = batch.select_keys(batch.keys[self.rank * each : (self.rank + 1) * each])
+        return self.worker.train_mini_batch(self._data(part, "old_log_probs", "ref_log_prob", *shaped))
 
 
 def _be_alone() -> None:
@@ -102,10 +102,10 @@ def make_worker(
     passes: str = "fp32",
     rate: float = 0.0,
 ) -> Any:
-    """A veRL worker on gloo, whose optimiser does not move by default; alone unless torchrun says otherwise.
+    """A veRL worker on gloo, whose optimiser does not move by default. Alone unless torchrun says otherwise.
 
     Args:
-        passes: type of the passes; weights are float32. rate: of the optimiser.
+        passes: type of the passes. Weights are float32. rate: of the optimiser.
         packed: no padding. fused: veRL's head and entropy in one kernel. tokens: forward passes cut by length.
     """
     from verl.trainer.config import CheckpointConfig
@@ -165,7 +165,7 @@ def step(
     micro_batch: int | None,
     out: Path,
 ) -> dict[str, Any]:
-    """One optimiser step by our trainer, the number-th of its rollout; returns its line in the step file."""
+    """One optimiser step by our trainer, the number-th of its rollout. Returns its line in the step file."""
     import json
     from functools import partial
 
@@ -186,20 +186,20 @@ def step(
     store.rows = rows
     trainer.tq, kept = store, trainer.tq  # type: ignore[assignment]
     try:
-        mine = trainer.MethodTrainer.__new__(trainer.MethodTrainer)
-        mine.order = order
-        mine.config = compose(values)
-        mine.actor_rollout_wg = LocalWorkers(worker, store)
-        mine.use_reference_policy, mine.use_critic = True, False
-        mine.entropy_coefficient = declared.entropy_coefficient.value
-        mine.global_steps, mine.total_training_steps, mine._started = 1, 1, 0.0
+        method_trainer = trainer.MethodTrainer.__new__(trainer.MethodTrainer)
+        method_trainer.order = order
+        method_trainer.config = compose(values)
+        method_trainer.actor_rollout_wg = LocalWorkers(worker, store)
+        method_trainer.use_reference_policy, method_trainer.use_critic = True, False
+        method_trainer.entropy_coefficient = declared.entropy_coefficient.value
+        method_trainer.global_steps, method_trainer.total_training_steps, method_trainer._started = 1, 1, 0.0
         worker.engine_config.micro_batch_size_per_gpu = micro_batch or len(rows) // processes
         worker.engine_config.infer_micro_batch_size_per_gpu = micro_batch or len(rows) // processes
         worker.set_loss_fn(partial(method_loss, experiment=declared))
         batch = KVBatchMeta(keys=list(rows), tags=[{}] * len(rows), partition_id="train")
-        if mine._bypasses():
-            batch = mine._take_samplers(batch)
-        mine._update_policy(number, mine._balance_batch(batch, {}), {})
+        if method_trainer._bypasses():
+            batch = method_trainer._take_samplers(batch)
+        method_trainer._update_policy(number, method_trainer._balance_batch(batch, {}), {})
     finally:
         trainer.tq = kept
     (line,) = (out / STEPS).read_text().splitlines()

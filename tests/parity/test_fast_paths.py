@@ -1,4 +1,5 @@
-"""What makes veRL faster must not change what a method reads: log-probabilities and entropies, with and without it."""
+"""Settings that make veRL faster must not change what a method reads: log-probabilities and entropies, with and without
+them."""
 
 from __future__ import annotations
 

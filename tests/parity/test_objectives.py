@@ -43,7 +43,7 @@ OBJECTIVES: dict[str, tuple[str, tuple[float, float, float], tuple[str, str]]] =
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_loss_and_gradient_equal_verls(name: str, record_property: Any) -> None:
-    case, (low, high, c), (ours, verl_aggregation) = OBJECTIVES[name]
+    case, (low, high, c), (aggregation, verl_aggregation) = OBJECTIVES[name]
     function, values = CASES[case]
     config = ActorConfig(
         strategy="fsdp2",
@@ -65,7 +65,7 @@ def test_loss_and_gradient_equal_verls(name: str, record_property: Any) -> None:
                 arguments = (t["old_logp"], logp, t["advantages"], t["mask"].to(logp.dtype))
                 loss, _ = core_algos.get_policy_loss_fn(name)(*arguments, loss_agg_mode=verl_aggregation, config=config)
             else:
-                weights = aggregation_coefficients(t["mask"], ours, max_tokens=9)  # type: ignore[arg-type]
+                weights = aggregation_coefficients(t["mask"], aggregation, max_tokens=9)  # type: ignore[arg-type]
                 loss = policy_loss(
                     logp,
                     t["old_logp"],
@@ -75,12 +75,12 @@ def test_loss_and_gradient_equal_verls(name: str, record_property: Any) -> None:
                     mask=t["mask"],
                 )
             pairs.append((loss.item(), torch.autograd.grad(loss, logp)[0]))
-        (mine, gradient), (expected, their_gradient) = pairs
-        assert mine == pytest.approx(expected, rel=1e-5, abs=1e-8)
+        (our_loss, gradient), (expected, their_gradient) = pairs
+        assert our_loss == pytest.approx(expected, rel=1e-5, abs=1e-8)
         assert float(their_gradient.abs().max()) > 0
         torch.testing.assert_close(gradient, their_gradient, rtol=1e-5, atol=1e-8)
         largest = float(their_gradient.abs().max())
-        gaps.append((abs(mine / expected - 1), float((gradient - their_gradient).abs().max()) / largest))
+        gaps.append((abs(our_loss / expected - 1), float((gradient - their_gradient).abs().max()) / largest))
     for what, of_seeds in zip(("loss", "gradient"), zip(*gaps, strict=True), strict=True):
         record_property(what, max(of_seeds))  # what results/parity.md shows
 
@@ -125,13 +125,13 @@ def test_advantages_equal_verls() -> None:
     logp, squares = logits.log_softmax(-1)[..., 0], (logits.softmax(-1) ** 2).sum(-1)
     verl_result, _ = core_algos.compute_optimal_token_baseline_advantage(last, mask, index, logp, squares)
     assert float(verl_result.abs().max()) > 0.5
-    ours = otb(replace(batch, logp=logp, pi_squared=squares), epsilon=1e-8)
-    torch.testing.assert_close(ours, verl_result, rtol=1e-5, atol=1e-6)
+    advantages = otb(replace(batch, logp=logp, pi_squared=squares), epsilon=1e-8)
+    torch.testing.assert_close(advantages, verl_result, rtol=1e-5, atol=1e-6)
 
 
 def test_gpg_differs_from_verls_by_the_estimate_of_the_groups_that_learn() -> None:
-    # veRL: alpha = B / (rewards that are not 0); ours, as the paper: B / (responses of groups that learn)
-    rewards = [1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0]  # one group learns: ours 8 / 4; veRL's 8 / 5
+    # veRL: alpha = B / (rewards that are not 0). Ours, as the paper: B / (responses of groups that learn)
+    rewards = [1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0]  # one group learns: ours 8 / 4. veRL's 8 / 5
     batch, token_level, mask, index = scored(rewards)
     verl_result, _ = core_algos.compute_gpg_outcome_advantage(token_level, mask, index)
     torch.testing.assert_close(gpg(batch, scale=1.0) / 2, verl_result / 1.6, rtol=1e-5, atol=1e-6)
@@ -141,7 +141,7 @@ def test_gdpo_differs_from_verls_by_whitening_tokens_instead_of_responses() -> N
     batch, _, _, index = scored(REWARDS)
     batch = replace(batch, mask=torch.ones_like(batch.mask))  # equal lengths: only the degrees of freedom differ
     parts = torch.stack([batch.rewards, batch.rewards.roll(3)], 1)
-    ours = gdpo(replace(batch, reward_parts=parts, reward_weights=(1.0, 0.5)), epsilon=1e-6)
+    advantages = gdpo(replace(batch, reward_parts=parts, reward_weights=(1.0, 0.5)), epsilon=1e-6)
     verl_result, _ = core_algos.compute_gdpo_outcome_advantage(
         torch.zeros(8, 5),
         batch.mask.long(),
@@ -151,7 +151,7 @@ def test_gdpo_differs_from_verls_by_whitening_tokens_instead_of_responses() -> N
         batch={"prompts": torch.zeros(8, 2), "attention_mask": torch.ones(8, 7, dtype=torch.int64)},
     )
     # 8 responses: variance of 5 x 8 tokens over 39, ours of 8 responses over 7
-    torch.testing.assert_close(ours * (39 / (5 * 7)) ** 0.5, verl_result, rtol=1e-5, atol=1e-6)
+    torch.testing.assert_close(advantages * (39 / (5 * 7)) ** 0.5, verl_result, rtol=1e-5, atol=1e-6)
 
 
 def test_corrections_equal_verls() -> None:
@@ -176,5 +176,5 @@ def test_corrections_equal_verls() -> None:
         verl_result, _ = verls.compute_rollout_rejection_mask(gaps, mask, option, bounds)
         assert 0 < verl_result.sum() < mask.sum()
         made.append((rollout_rejection(batch, statistic=statistic, low=low, high=high), verl_result))  # type: ignore[arg-type]
-    for ours, verl_result in made:
-        torch.testing.assert_close(ours, verl_result, rtol=1e-5, atol=1e-6)
+    for weights, verl_result in made:
+        torch.testing.assert_close(weights, verl_result, rtol=1e-5, atol=1e-6)

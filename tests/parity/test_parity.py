@@ -1,7 +1,7 @@
 """One optimiser step of each method through TRL and through veRL: the same loss, gradient and metrics.
 
 Both get the same prompts, responses, rewards, weights of the model, and log-probabilities of the sampling and of the
-reference policy; everything after that is the trainer's own. veRL's side has no Ray (`local_verl`).
+reference policy. Everything after that is the trainer's own. veRL's side has no Ray (`local_verl`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def worker(random_model: Path) -> Any:
 def same_step(
     declared: Any, trainer: Any, fixed: Any, rows: Any, worker: Any, model: Path, out: Path, **how: Any
 ) -> tuple[dict[str, float], dict[str, float]]:
-    """Compare loss and gradient of one step on `fixed` (TRL) and `rows` (veRL); returns each one's metrics."""
+    """Compare loss and gradient of one step on `fixed` (TRL) and `rows` (veRL). Returns each one's metrics."""
     loss, _ = fast(trainer, fixed)
     line = step(declared, rows, worker, model, out=out, **how)
     assert line["metrics"]["train/loss"] == pytest.approx(loss, rel=RELATIVE)
@@ -74,7 +74,7 @@ def test_a_step_is_the_same_through_both_backends(
 
 
 def test_the_likeliest_tokens_are_the_same_without_padding(random_model: Path, tmp_path: Path) -> None:
-    """veRL's usual pass packs the responses; at a rollout's first update no pass precedes it."""
+    """veRL's usual pass packs the responses. At a rollout's first update no pass precedes it."""
     declared = declared_with(CASES["simko"])
     trainer = make_trainer(declared, random_model, tmp_path, 2)
     fixed = rollout(trainer.model.config.vocab_size, declared)
@@ -114,13 +114,13 @@ def test_a_step_that_is_not_finite_stops_verl(
 def test_a_step_on_the_samplers_log_probabilities_is_the_same_through_both_backends(
     name: str, worker: Any, random_model: Path, tmp_path: Path
 ) -> None:
-    """`old_policy=sampler`; at the first update of a rollout the policy is not the old one then."""
+    """`old_policy=sampler`. At the first update of a rollout the policy is not the old one then."""
     from evals.provenance import Origin
 
     declared_case = declared_with(CASES[name])
     trainer = make_trainer(declared_case, random_model, tmp_path, 2)
     declared = declared_case.override({"old_policy": "sampler"}, Origin.USER, "a test")
-    trainer.experiment = declared  # the translation refuses it, because no vLLM samples here; the rollout is given
+    trainer.experiment = declared  # the translation refuses it, because no vLLM samples here. The rollout is given
     fixed = rollout(trainer.model.config.vocab_size, declared)
     rows = verl_rows(fixed)
     fixed["old_per_token_logps"] = fixed["sampling_per_token_logps"]  # as `_generate_and_score_completions` leaves it

@@ -1,4 +1,4 @@
-"""The real model that `nox -s real` has fetched; without that session these tests are skipped."""
+"""The real model that `nox -s real` has fetched. Without that session these tests are skipped."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ def requests(tokenizer: Any) -> list[Request]:
 
 
 def log_probabilities(model: Any, prompt: Sequence[int], response: Sequence[int]) -> Any:
-    """Of every token of the vocabulary at each position of `response` and after it, [T + 1, V], by one plain pass."""
+    """The log-probabilities of every token of the vocabulary at each position of `response` and after it, [T + 1, V],
+    by one plain pass."""
     import torch
 
     with torch.inference_mode():

@@ -15,15 +15,15 @@ from rlvr.cli import main
 from tests.real.training import ROLLOUT, words
 
 pytestmark = pytest.mark.slow
-OWN = (*ROLLOUT, "updates_per_rollout=1")
+ONE_UPDATE = (*ROLLOUT, "updates_per_rollout=1")
 TUNED = ("batch_size=2", "max_tokens=128", "learning_rate=2e-5", "lr_schedule=constant", "warmup_ratio=0")
 ARMS = {
-    "egsw/egsw": OWN,
-    "erpo/erpo": OWN,
-    "entropy_advantage/grpo_entropy_advantage": OWN,
-    "forking_tokens/top20": OWN,
-    "trial_and_error/grpo_ppl": OWN,
-    "trial_and_error/grpo_position": (*OWN, "position_advantage.first_step=0"),
+    "egsw/egsw": ONE_UPDATE,
+    "erpo/erpo": ONE_UPDATE,
+    "entropy_advantage/grpo_entropy_advantage": ONE_UPDATE,
+    "forking_tokens/top20": ONE_UPDATE,
+    "trial_and_error/grpo_ppl": ONE_UPDATE,
+    "trial_and_error/grpo_position": (*ONE_UPDATE, "position_advantage.first_step=0"),
     "erpo/sft": TUNED,
     "trial_and_error/rft": (
         *TUNED,
@@ -75,7 +75,7 @@ def test_lora_saves_its_adapter_and_a_merged_model_that_is_evaluated(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lora = ("lora_rank=4", "lora_alpha=8", "hardware.save_every=1")
-    run, record = trained(model, tmp_path, monkeypatch, "paper=egsw", "arm=grpo", *OWN, *lora)
+    run, record = trained(model, tmp_path, monkeypatch, "paper=egsw", "arm=grpo", *ONE_UPDATE, *lora)
     assert record["scores"]
     from safetensors.torch import load_file
 
@@ -91,5 +91,5 @@ def test_lora_saves_its_adapter_and_a_merged_model_that_is_evaluated(
             continue
         changed += 1
         torch.testing.assert_close(after[name], weight.float() + 8 / 4 * (b @ a), rtol=1e-6, atol=1e-7)
-    assert changed == 30 * 7  # query, key, value, output; gate, up, down
+    assert changed == 30 * 7  # query, key, value, output. Gate, up, down
     assert float(sum(part.abs().sum() for name, part in adapter.items() if "lora_B" in name)) > 0

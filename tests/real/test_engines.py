@@ -1,4 +1,4 @@
-"""The same greedy responses by vLLM and by a server that speaks OpenAI's interface; both need vLLM's environment."""
+"""The same greedy responses by vLLM and by a server that speaks OpenAI's interface. Both need vLLM's environment."""
 
 from __future__ import annotations
 
@@ -76,19 +76,19 @@ def server(model: Path) -> Iterator[str]:
 def test_a_server_gives_the_same_prompts_and_responses(
     engine: Any, greedy_requests: list[Request], server: str
 ) -> None:
-    for request in greedy_requests:  # its chat template, on the messages; ours is rendered here
+    for request in greedy_requests:  # its chat template, on the messages. Ours is rendered here
         body = json.dumps({"model": "smollm2", "messages": list(request.messages or ()), "add_generation_prompt": True})
         question = urllib.request.Request(f"{server}/tokenize", body.encode(), {"Content-Type": "application/json"})
         with urllib.request.urlopen(question, timeout=60) as answer:
             assert json.load(answer)["tokens"] == prompt_tokens(engine.tokenizer, request.prompt_text)
     asking = engines.create("openai", "smollm2", url=f"{server}/v1")
     done = {completion.key: completion for batch in asking.generate(greedy_requests, GREEDY) for completion in batch}
-    ours = {completion.key: completion for batch in engine.generate(greedy_requests, GREEDY) for completion in batch}
-    same = [key for key, completion in done.items() if completion == ours[key]]
+    direct = {completion.key: completion for batch in engine.generate(greedy_requests, GREEDY) for completion in batch}
+    same = [key for key, completion in done.items() if completion == direct[key]]
     assert len(same) >= len(PROBLEMS) - 2
     for request in greedy_requests:
         if request.key not in same:
-            check_near(engine, request, ours[request.key].text, done[request.key].text)
+            check_near(engine, request, direct[request.key].text, done[request.key].text)
 
 
 def check_near(engine: Any, request: Request, first_text: str, second: str) -> None:

@@ -1,4 +1,5 @@
-"""What toy models cannot show of sampling: a real tokenizer, chat template, end and padding tokens, bfloat16 files."""
+"""The parts of sampling that toy models cannot show: a real tokenizer, chat template, end and padding tokens, bfloat16
+files."""
 
 from __future__ import annotations
 
@@ -41,7 +42,7 @@ def responses(engine: Any, greedy_requests: list[Request]) -> dict[str, tuple[Co
 
 
 def check_greedy(engine: Any, request: Request, completion: Completion, tokens: Sequence[int]) -> Any:
-    """Each token is the most likely one by a plain pass over what is before it, or nearer than `NEAR` to it; the
+    """Each token is the most likely one by a plain pass over what is before it, or nearer than `NEAR` to it. The
     response ends at the end token or the limit, and its text is theirs. Returns the tokens' log-probabilities, [T]."""
     assert completion.tokens == len(tokens) <= GREEDY.max_tokens
     scores = log_probabilities(engine.model, prompt_tokens(engine.tokenizer, request.prompt_text), tokens)[:-1]
@@ -61,7 +62,7 @@ def test_the_model_is_what_it_should_be(engine: Any, model: Path) -> None:
     assert len(tokenizer) == loaded.config.vocab_size == 49_152
     assert loaded.config.num_hidden_layers == 30
     assert loaded.get_input_embeddings().weight is loaded.get_output_embeddings().weight
-    # the model card's 135M: 49,152 x 576, and in each layer 3 x 576 x 1,536 + 2 x 576 x (576 + 192) + 2 x 576; 576
+    # the model card's 135M: 49,152 x 576, and in each layer 3 x 576 x 1,536 + 2 x 576 x (576 + 192) + 2 x 576. 576
     assert loaded.num_parameters() == 49_152 * 576 + 30 * (3 * 576 * 1536 + 2 * 576 * 768 + 2 * 576) + 576
     with (model / "model.safetensors").open("rb") as file:
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))

@@ -1,5 +1,5 @@
 """Training the real model with TRL: each update equals a separate computation; what is saved is the base model with
-other weights, in every file; a killed training ends with the weights of one that was not."""
+other weights, in every file. A killed training ends with the weights of one that was not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The real model with veRL: an update equals a separate computation; a killed training ends with the weights of one
+"""The real model with veRL: an update equals a separate computation. A killed training ends with the weights of one
 that was not; what is saved is the base model with other weights, which vLLM loads."""
 
 from __future__ import annotations

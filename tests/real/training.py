@@ -51,7 +51,7 @@ GRPO = ("paper=egsw", "arm=grpo", *ROLLOUT, f"kl_beta={BETA}")
 
 @dataclass(frozen=True)
 class Update:
-    """What one update was given, [B, ...], and its loss and gradient norm."""
+    """The batch that one update was given, [B, ...], and its loss and gradient norm."""
 
     prompts: list[list[int]]
     responses: list[list[int]]
@@ -85,14 +85,15 @@ def recorded() -> Iterator[list[Update]]:
 
 
 def log_probabilities(model: Any, prompt: Sequence[int], response: Sequence[int]) -> Tensor:
-    """Of each token of a response at the temperature of the rollouts, [T], by a pass over this sequence alone."""
+    """The log-probability of each token of a response at the temperature of the rollouts, [T], by a pass over this
+    sequence alone."""
     logits = model(torch.tensor([[*prompt, *response]])).logits[0, len(prompt) - 1 : -1].float() / TEMPERATURE
     return logits.log_softmax(-1).gather(1, torch.tensor(response).unsqueeze(1)).squeeze(1)
 
 
 def grpo_loss(model: Any, update: Update, old: Sequence[Tensor], reference: Sequence[Tensor]) -> float:
     """Loss of GRPO, response by response, with its gradient added to the model's: advantages over the group's sample
-    deviation + 1e-4; the clipped objective and the k3 term, a mean over a response's tokens, then over responses."""
+    deviation + 1e-4. The clipped objective and the k3 term, a mean over a response's tokens, then over responses."""
     advantages = (update.rewards - update.rewards.mean()) / (update.rewards.std() + 1e-4)
     total = 0.0
     for i, (prompt, response) in enumerate(zip(update.prompts, update.responses, strict=True)):
@@ -154,7 +155,7 @@ def check_updates(model: Path, run: Path, updates: Sequence[Update]) -> None:
 
 
 def check_description(model: Path, final: Path) -> None:
-    """A saved model has the files of its base model; all but the weights and their type are the same."""
+    """A saved model has the files of its base model. All but the weights and their type are the same."""
     assert {path.name for path in final.iterdir()} == {path.name for path in model.iterdir()}
     for path in model.iterdir():
         if path.name not in ("model.safetensors", "config.json"):

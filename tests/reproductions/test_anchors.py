@@ -21,7 +21,7 @@ def test_every_model_has_a_known_shape_for_the_plan() -> None:
 
 def test_steps_are_those_of_the_sources() -> None:
     def rollouts(e: Experiment) -> int:
-        # 7,473 problems; the last, smaller batch of an epoch is dropped
+        # 7,473 problems. The last, smaller batch of an epoch is dropped
         return int(e.epochs.value) * (e.dataset_rows.value // e.prompts_per_rollout.value)
 
     assert rollouts(GSM8K_GRPO) == 20 * 7 == 140  # "Training Steps 140" on SkyRL's page

@@ -147,7 +147,7 @@ def test_huge_scores_do_not_overflow() -> None:
 @pytest.mark.parametrize("level", ["step", "trajectory"])
 @pytest.mark.parametrize("entropy", ["raw", "min_max", "z_score"])
 def test_a_token_without_an_entropy_changes_no_other_weight(level: str, entropy: str) -> None:
-    # three responses of two tokens; H of the first token of response 0 is NaN: it is as if that token (or, for whole
+    # three responses of two tokens. H of the first token of response 0 is NaN: it is as if that token (or, for whole
     # trajectories, that response) were not in the batch
     entropies = torch.tensor([[math.nan, 1.0], [0.5, 2.0], [1.5, 0.1]])
     mask = torch.ones(3, 2, dtype=torch.bool)
@@ -191,7 +191,7 @@ def test_counts_by_hand(printed: str, benchmark: str, runs: int, right: list[int
 
 def test_a_reading_is_not_called_the_papers_value() -> None:
     arms = {arm.key: arm.train.settings() for arm in catalogue.load("egsw").arms if arm.train is not None}
-    # N_k of Eq. 5 is a number of samples by section 3.1; section 5 names no P for its first search
+    # N_k of Eq. 5 is a number of samples by section 3.1. Section 5 names no P for its first search
     assert arms["grpo"]["aggregation"].origin is Origin.ASSUMED
     for alpha in ("0.15", "0.30", "0.50"):
         assert arms[f"egsw_raw_{alpha}"]["egsw.temperature"].origin is Origin.ASSUMED

@@ -49,7 +49,7 @@ def test_equals_the_loops_keeps_the_sign_and_never_lowers(batch: TokenBatch, alp
 
 
 def test_the_declaration_is_table_4() -> None:
-    """Each row of the hyperparameter table that our text still holds; the learning rate and clip range are lost."""
+    """Each row of the hyperparameter table that our text still holds. The learning rate and clip range are lost."""
     text = excerpt(3).partition("Hyperparameter | Value |")[2]
     rows = {line.split(" | ")[0]: line.split(" | ")[1].strip(" |") for line in text.splitlines() if " | " in line}
     declared = {arm.key: arm.train for arm in catalogue.load("entropy_advantage").arms if arm.train}["ppo"]

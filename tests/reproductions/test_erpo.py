@@ -43,7 +43,7 @@ settings = st.fixed_dictionaries(
 
 
 def slow_z_scores(values: dict[Any, float], delta: float, std: str) -> dict[Any, float]:
-    """(x - mean) / (std + delta) of a set of numbers; 0 where they are all equal."""
+    """(x - mean) / (std + delta) of a set of numbers, 0 where they are all equal."""
     numbers = list(values.values())
     if len(set(numbers)) < 2:
         return dict.fromkeys(values, 0.0)
@@ -129,7 +129,7 @@ def test_derived_value_with_an_even_gate() -> None:
 
 
 def test_derived_value_with_a_gate() -> None:
-    # H = (0, 1 | 0, 1) has z-scores (-1, 1 | -1, 1); gamma = ln 3 gives W = (1/4, 3/4 | 1/4, 3/4). With s~ as above
+    # H = (0, 1 | 0, 1) has z-scores (-1, 1 | -1, 1). gamma = ln 3 gives W = (1/4, 3/4 | 1/4, 3/4). With s~ as above
     # W sgn(A) s~ = (-1/4, 3/4 | 1/4, -3/4): std sqrt((1 + 9) / 32) = sqrt(5)/4, so with sigma_target = sqrt(5)
     # Psi = (-1, 3 | 1, -3). A + Psi = (0, 4 | 0, -4): mean 0, variance 8, so (0, sqrt 2 | 0, -sqrt 2).
     batch = small([1.0, -1.0], [[0.0, 1.0]] * 2, [[1.0, 3.0]] * 2)
@@ -250,7 +250,7 @@ def test_an_empty_batch_is_valid() -> None:
 
 
 def test_responses_of_one_token() -> None:
-    # all in the last bucket; s = 1, 2: s~ = -1, 1. W sgn(A) s~ = -1/2, -1/2, which are equal: nothing to rescale,
+    # all in the last bucket. s = 1, 2: s~ = -1, 1. W sgn(A) s~ = -1/2, -1/2, which are equal: nothing to rescale,
     # Psi = 0, and the final advantage is the z-score of A = 1, -1
     got = erpo(small([1.0, -1.0], [[0.7]] * 2, [[1.0], [2.0]]), **EXACT)
     assert got.tolist() == [[1.0], [-1.0]]
@@ -275,5 +275,5 @@ def test_a_token_without_a_finite_signal_has_no_psi(field: str, infinite: float)
     got = erpo(batch, **{**DEFAULTS, "buckets": 1})
     assert got.isfinite().all()
     assert torch.allclose(got, slow_erpo(batch, **{**DEFAULTS, "buckets": 1}))
-    # Psi = 0 there, so its final advantage is where A = 1 alone lands; with eta = 0 all of the response are there
+    # Psi = 0 there, so its final advantage is where A = 1 alone lands. With eta = 0 all of the response are there
     assert not torch.isclose(got[0, 1], got[0, 0]) and not torch.isclose(got[0, 1], got[0, 2])

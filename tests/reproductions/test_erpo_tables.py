@@ -1,4 +1,4 @@
-"""What ERPO's tables say by themselves: the numbers behind the doubts of its declaration, recomputed."""
+"""The facts of ERPO's tables by themselves: the numbers behind the doubts of its declaration, recomputed."""
 
 from __future__ import annotations
 

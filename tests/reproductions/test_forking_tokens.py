@@ -34,7 +34,7 @@ def method(**values: Any) -> Method:
 def slow_forking_tokens(
     batch: TokenBatch, *, rho: float, keep: str, scope: str, micro_batch_tokens: int | None = None
 ) -> torch.Tensor:
-    """The interpolated quantile of each part's sorted entropies, in Python floats; then token against threshold."""
+    """The interpolated quantile of each part's sorted entropies, in Python floats. Then token against threshold."""
     assert batch.entropies is not None
     rows = range(len(batch.rewards))
     parts = [0] * len(batch.rewards) if batch.micro_batches is None else batch.micro_batches.tolist()
@@ -82,15 +82,15 @@ def test_by_hand() -> None:
 
 
 def test_the_scope_decides_who_is_compared() -> None:
-    # One sequence of low, one of high entropy. Together the second's tokens win; apart each keeps its own best.
+    # One sequence of low, one of high entropy. Together the second's tokens win. Apart each keeps its own best.
     batch = one_group(entropies=torch.tensor([[0.1, 0.2, 0.3], [1.0, 2.0, 3.0]]), micro_batches=torch.tensor([0, 1]))
-    # 0.8 * 5 = 4 -> the two highest of six; 0.8 * 2 = 1.6 -> the highest of three
+    # 0.8 * 5 = 4 -> the two highest of six. 0.8 * 2 = 1.6 -> the highest of three
     assert forking_tokens(batch, **TOP20).tolist() == [[0, 0, 0], [0, 1, 1]]
     assert forking_tokens(batch, **{**TOP20, "scope": "micro_batch"}).tolist() == [[0, 0, 1], [0, 0, 1]]
 
 
 def test_equal_entropies_one_token_and_no_token() -> None:
-    # equal entropies all tie with the threshold; one token is its own quantile; no token, no gate
+    # equal entropies all tie with the threshold. One token is its own quantile. No token, no gate
     assert forking_tokens(row([1.0, 1.0, 1.0]), **TOP20).tolist() == [[1, 1, 1]]
     assert forking_tokens(row([0.7]), **TOP20).tolist() == [[1]]
     empty = replace(row([1.0, float("nan")]), mask=torch.zeros(1, 2, dtype=torch.bool))
@@ -225,12 +225,12 @@ def test_table_2_is_that_of_the_papers_page() -> None:
     for name in names:
         (line,) = [line for line in page.splitlines() if line.startswith(f"| {name} |")]
         for (model, arm), cell in zip(order, line.strip("| ").split(" | ")[1:], strict=True):
-            ours = (table_2()[model, arm, metric][name.lower()] for metric in ("avg@16", "mean_tokens"))
-            assert cell == "/".join(ours), (name, model, arm)
+            values = (table_2()[model, arm, metric][name.lower()] for metric in ("avg@16", "mean_tokens"))
+            assert cell == "/".join(values), (name, model, arm)
 
 
 def test_table_2_agrees_with_itself() -> None:
-    """Averages are those of the six benchmarks; accuracies fit 16 samples of each problem. As the doubts say."""
+    """Averages are those of the six benchmarks. Accuracies fit 16 samples of each problem. As the doubts say."""
     problems = {"aime24": 30, "aime25": 30, "amc23": 40}
     for (_, _, metric), row in table_2().items():
         values = {benchmark: Decimal(value) for benchmark, value in row.items()}

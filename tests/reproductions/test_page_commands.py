@@ -69,7 +69,7 @@ def test_a_command_of_the_coverage_names_its_scale_and_has_what_it_compares(key:
 def test_the_longer_run_is_measured_with_as_many_tokens_as_it_trains_with() -> None:
     (long,) = resolve("forking_tokens", scale="paper", models=["32b"], arms=["top20_29k"], backend="verl")
     (short,) = resolve("forking_tokens", scale="paper", models=["32b"], arms=["top20"], backend="verl")
-    assert (long.protocol.longest, short.protocol.longest) == (29696, 20480)  # v2: section 5.4, figure 10; section 5.2
+    assert (long.protocol.longest, short.protocol.longest) == (29696, 20480)  # v2: section 5.4, figure 10. Section 5.2
     for job in (long, short):
         assert job.settings()["max_completion_tokens"].value == job.protocol.longest
     assert {k for k, v in long.protocol.sourced().items() if v != short.protocol.sourced()[k]} == {"max_tokens"}

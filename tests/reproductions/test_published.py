@@ -22,9 +22,9 @@ class Layout:
 
     Args:
         number: of the paper's text. paper, table: as in published.csv.
-        starts: how the line above the table starts (its caption, say); the table ends at the first blank line after
+        starts: how the line above the table starts (its caption, say). The table ends at the first blank line after
             its first row.
-        columns: the printed columns in order, by their names in the CSV; None for one that the CSV leaves out.
+        columns: the printed columns in order, by their names in the CSV, or None for one that the CSV leaves out.
         labels: the text's label of a row -> its name in the CSV, where these differ.
         omitted: labels of rows that the CSV omits.
     """
@@ -112,7 +112,7 @@ EMPTY = ("-", "–", "/")
 
 
 def printed_rows(text: str, layout: Layout) -> list[tuple[str, list[str]]]:
-    """(label, cells) of each row of the table, in order; a cell is a number as printed, or a mark of `EMPTY`."""
+    """(label, cells) of each row of the table, in order. A cell is a number as printed, or a mark of `EMPTY`."""
     lines = text.splitlines()
     (start,) = (i for i, line in enumerate(lines) if line.startswith(layout.starts))
     row = re.compile(rf"(.*?)((?:[\s|]+(?:{CELL})){{{len(layout.columns)}}})[\s|]*")
@@ -142,9 +142,9 @@ def csv_rows(layout: Layout) -> list[tuple[str, dict[str, Published]]]:
 
 @pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: f"{layout.paper}-{layout.table}")
 def test_every_cell_is_as_printed(layout: Layout) -> None:
-    printed, ours = printed_rows(excerpt(layout.number), layout), csv_rows(layout)
-    assert [label for label, _ in printed] == [name for name, _ in ours]
-    for (label, cells), (_, row) in zip(printed, ours, strict=True):
+    printed, written = printed_rows(excerpt(layout.number), layout), csv_rows(layout)
+    assert [label for label, _ in printed] == [name for name, _ in written]
+    for (label, cells), (_, row) in zip(printed, written, strict=True):
         wanted = {c: v for c, v in zip(layout.columns, cells, strict=True) if c is not None and v not in EMPTY}
         assert {column: cell.printed for column, cell in row.items()} == wanted, label
 

@@ -93,7 +93,7 @@ def test_selections_by_hand() -> None:
     assert names(rft.select(pool(5, 5, 3), by="branching", noise=0.0)) == ["r0", "r1", "r2"]
     # 40 % of 5 is 2 incorrect ones
     assert names(rft.select(pool(9, 9, 5), by="entropy", noise=0.4)) == ["r8", "r7", "r6", "w8", "w7"]
-    # 5 % of 1100 is 55; with 300 correct ones, 5 % of the whole is 300 * 0.05 / 0.95 = 15.8 -> 16
+    # 5 % of 1100 is 55. With 300 correct ones, 5 % of the whole is 300 * 0.05 / 0.95 = 15.8 -> 16
     chosen = rft.select(pool(2000, 2000, 1100), by="random", noise=0.05)
     assert len(chosen) == 1100 and sum(s.correct is False for s in chosen) == 55
     chosen = rft.select(pool(300, 2000, 1100), by="random", noise=0.05)

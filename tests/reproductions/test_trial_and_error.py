@@ -118,7 +118,7 @@ def test_ppl_by_hand() -> None:
     assert torch.allclose(low, torch.tensor([[1.1, 1.1], [-2.0, 0.0], [-1.8, 0.0]], dtype=torch.float64))
     high = ppl_advantage(batch, alpha=0.1, sign=1, statistics="as_printed")
     assert torch.allclose(high, torch.tensor([[0.9, 0.9], [-2.0, 0.0], [-2.2, 0.0]], dtype=torch.float64))
-    # released: population std sqrt(8/3), w = -1.2247, 0, 1.2247; alpha = 0.3 gives 1.367 and 0.633: clamped
+    # released: population std sqrt(8/3), w = -1.2247, 0, 1.2247. alpha = 0.3 gives 1.367 and 0.633: clamped
     released = ppl_advantage(batch, alpha=0.3, sign=-1, statistics="as_released")
     assert torch.allclose(released, torch.tensor([[1.2, 1.2], [-2.0, 0.0], [-1.6, 0.0]], dtype=torch.float64))
 
@@ -175,7 +175,7 @@ def test_ppl_weights_average_to_nothing(batch: TokenBatch) -> None:
 @pytest.mark.parametrize("statistics", ["as_printed", "as_released"])
 def test_ppl_edge_cases_leave_the_advantage_as_it_is(statistics: Any) -> None:
     settings_ = {**PPL, "alpha": 1.0, "statistics": statistics}
-    # a group of one; equal perplexities from tokens whose mean does not round (0.1 + 0.2 + 0.3 in different orders)
+    # a group of one. Equal perplexities from tokens whose mean does not round (0.1 + 0.2 + 0.3 in different orders)
     batch = batch_of(
         [[2.0], [1.0, 1.0, 1.0], [-1.0, -1.0, -1.0]], [[-5.0], [-0.1, -0.2, -0.3], [-0.1, -0.2, -0.3]], [0, 1, 1]
     )
@@ -195,7 +195,7 @@ def test_ppl_edge_cases_leave_the_advantage_as_it_is(statistics: Any) -> None:
 
 def test_position_by_hand() -> None:
     # four tokens: l = 0, 1/4, 1/2, 3/4. m = 4 ln 3, n = 1/2: r = -2 ln 3, -ln 3, 0, ln 3
-    # sigmoid: 1 / (1 + 9), 1 / (1 + 3), 1 / 2, 3 / 4; gamma = 1 -> b = 0.1, 0.25, 0.5, 0.75
+    # sigmoid: 1 / (1 + 9), 1 / (1 + 3), 1 / 2, 3 / 4. gamma = 1 -> b = 0.1, 0.25, 0.5, 0.75
     settings_ = {**POSITION, "gamma": 1.0, "m": 4 * math.log(3), "bound": None}
     batch = batch_of([[2.0] * 4, [-2.0] * 4, [0.0] * 4], [[-1.0] * 4] * 3, [0, 0, 0])
     want = torch.tensor([2.1, 2.25, 2.5, 2.75], dtype=torch.float64)
@@ -210,7 +210,7 @@ def test_position_by_hand() -> None:
 
 
 def test_position_as_printed_is_a_constant_bonus() -> None:
-    # n = -0.5: r >= 15 * 0.5 = 7.5 and sigmoid(7.5) = 0.99945; with n = +0.5 the bonus spans nearly all of 0 to gamma
+    # n = -0.5: r >= 15 * 0.5 = 7.5 and sigmoid(7.5) = 0.99945. With n = +0.5 the bonus spans nearly all of 0 to gamma
     batch = batch_of([[1.0] * 100], [[-1.0] * 100], [0])
     printed = position_advantage(batch, **PRINTED_POSITION) - 1
     assert printed.min() / printed.max() > 0.9994

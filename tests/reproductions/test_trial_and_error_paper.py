@@ -65,7 +65,7 @@ def test_a_reading_is_not_called_the_papers_value() -> None:
 
 def test_the_supervised_arms_have_the_rows_of_their_domains() -> None:
     math, every = (job(arm, model="math-7b").settings()["dataset_rows"].value for arm in ("sft_math", "sft_all"))
-    assert (math, every) == (89100, 113957)  # the hub's count for open-r1/OpenThoughts-114k-math; the set's card
+    assert (math, every) == (89100, 113957)  # the hub's count for open-r1/OpenThoughts-114k-math. The set's card
 
 
 def test_at_paper_scale_trl_refuses_what_it_cannot_do() -> None:

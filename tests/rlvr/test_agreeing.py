@@ -14,12 +14,12 @@ Capture = pytest.CaptureFixture[str]
 
 
 def test_the_function_and_the_command_agree(capsys: Capture) -> None:
-    found = rlvr.agree(43.75, 47.4, problems=30, n=64)
+    result = rlvr.agree(43.75, 47.4, problems=30, n=64)
     assert main(["agree", "43.75", "47.4", "problems=30", "n=64", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document == json.loads(found.as_json()) and document["answer"] == "a difference"
+    assert document == json.loads(result.as_json()) and document["answer"] == "a difference"
     assert [cause["name"] for cause in document["look"]][:1] == ["extraction and grading"]
-    assert rlvr.agree("43.75", "47.4", benchmark="aime25", n=["64", "64"])["sentence"] == found["sentence"]
+    assert rlvr.agree("43.75", "47.4", benchmark="aime25", n=["64", "64"])["sentence"] == result["sentence"]
 
 
 def test_greedy_scores_are_one_sample_and_are_said_to_be(capsys: Capture) -> None:
@@ -61,13 +61,13 @@ z,50.6,65.0,83+40,,1,1,,
 
 def test_a_table_of_pairs_is_corrected_and_keeps_its_other_columns(tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "pairs.csv").write_text(PAIRS)
-    found = rlvr.agree(tmp_path / "pairs.csv")
-    rows = found.rows()
+    result = rlvr.agree(tmp_path / "pairs.csv")
+    rows = result.rows()
     assert [row["thread"] for row in rows] == ["x", "y", "z"]
     alone = rlvr.agree(47.4, 43.75, problems=30, n=64)["largest_probability"]
     assert rows[0]["largest_probability"] == pytest.approx(alone)  # Holm: the smaller of the two is doubled
     assert [row["answer"] for row in rows][1:] == ["a difference", "these numbers cannot decide it"]
-    assert "Holm's correction over 2 pairs" in str(found)
+    assert "Holm's correction over 2 pairs" in str(result)
     (tmp_path / "pairs.csv").write_text("printed,measured,problems,n_printed\n47.4,43.75,30,x\n")
     assert main(["agree", str(tmp_path / "pairs.csv")]) == 2
     assert "line 2: n=x" in capsys.readouterr().err
@@ -82,10 +82,10 @@ def test_a_printed_number_against_measured_verdicts(tmp_path: Path) -> None:
         lines += [json.dumps({**row, "response": response, "sample": sample}) for sample in range(4)]
     (tmp_path / "mine.jsonl").write_text("\n".join(lines))
     rlvr.grade(tmp_path / "mine.jsonl", out=tmp_path / "graded.jsonl")
-    found = rlvr.agree(60.0, tmp_path / "graded.jsonl", n=4)
-    assert found["b"]["printed"] == "60/120" and found["b"]["samples"] == 4
-    assert found["gap_points"] == pytest.approx(10)
-    assert any("spread of rates 1.00, measured on" in note for note in found["notes"])
+    result = rlvr.agree(60.0, tmp_path / "graded.jsonl", n=4)
+    assert result["b"]["printed"] == "60/120" and result["b"]["samples"] == 4
+    assert result["gap_points"] == pytest.approx(10)
+    assert any("spread of rates 1.00, measured on" in note for note in result["notes"])
 
 
 def test_a_run_against_the_seeds_of_a_reference(tmp_path: Path, capsys: Capture) -> None:
@@ -94,8 +94,8 @@ def test_a_run_against_the_seeds_of_a_reference(tmp_path: Path, capsys: Capture)
         (tmp_path / f"{name}.csv").write_text(f"step,eval_acc\n{lines}\n")
     files = [str(tmp_path / f"{name}.csv") for name in ("run", "a", "b", "c")]
     assert main(["agree", *files, "metric=eval_acc", "target=0.5", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["answer"], found["run"]["at"]) == ("belongs to the reference", 200)
+    result = json.loads(capsys.readouterr().out)
+    assert (result["answer"], result["run"]["at"]) == ("belongs to the reference", 200)
     assert main(["agree", *files, "target=0.5"]) == 2
     assert "metric: missing" in capsys.readouterr().err
     assert main(["agree", *files, "metric=eval_acc", "target=0.5", "n=4"]) == 2
@@ -114,7 +114,7 @@ def test_two_inspect_logs_are_compared_paired(tmp_path: Path) -> None:
         row["verdict"] = "wrong"
     (tmp_path / "second.jsonl").write_text("\n".join(map(json.dumps, rows)) + "\n", encoding="utf-8")
     [line] = rlvr.compare(tmp_path / "first.jsonl", tmp_path / "second.jsonl", metrics=["avg"]).lines
-    assert line["difference"] == pytest.approx(len(lost) / 12)  # of six problems, two responses each
+    assert line["difference"] == pytest.approx(len(lost) / 12)  # six problems, two responses each
     assert line["verdict"] == "not resolved"
-    found = rlvr.agree("50.0", tmp_path / "first.jsonl", n=2)
-    assert found["a"]["problems"] == 6 and found["b"]["printed"].endswith("/12")
+    result = rlvr.agree("50.0", tmp_path / "first.jsonl", n=2)
+    assert result["a"]["problems"] == 6 and result["b"]["printed"].endswith("/12")

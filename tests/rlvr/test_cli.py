@@ -324,7 +324,7 @@ def test_colour_is_for_terminals_that_want_it(monkeypatch: pytest.MonkeyPatch) -
         ("rlvr run paper=eg", ["paper=egsw"], ["paper=erpo"]),
         ("rlvr run paper=egsw arm=", ["arm=grpo", "arm=egsw"], ["arm=placebo"]),
         ("rlvr plan paper=egsw arm=grpo,eg", ["arm=grpo,egsw"], ["arm=grpo,grpo"]),
-        ("rlvr run arm=", ["arm="], []),  # of no paper
+        ("rlvr run arm=", ["arm="], []),  # no paper
         ("rlvr list what=s", ["what=scales", "what=signals"], ["what=papers"]),
         ("rlvr plan hardware=h", ["hardware=h100x8"], ["hardware=auto"]),
         ("rlvr run backend=", ["backend=trl", "backend=verl"], []),

@@ -29,8 +29,8 @@ def test_compare_prints_a_table_or_json(sides: tuple[str, str], capsys: pytest.C
     printed = capsys.readouterr().out.splitlines()
     assert "x: 12 problems in both" in printed
     (line,) = [line for line in printed if line.startswith("avg@2 ") and "higher" in line]
-    # twelve differences of 1: p = 2 / 2^12, one benchmark a family; the interval reaches down to
-    # 1 - 2 (1 - 0.025^(1/12)); one seed a side
+    # twelve differences of 1: p = 2 / 2^12, one benchmark a family. The interval reaches down to
+    # 1 - 2 (1 - 0.025^(1/12)). One seed a side
     assert re.split(r"  +", line) == ["avg@2", "100.0", "0.0", "+100.0", "[+47.1, +100.0]", "<0.001", "higher*"]
     saved = Path(sides[0]).with_name("table.md")
     assert main(["compare", *sides, "metrics=avg", "--json", f"out={saved}"]) == 0
@@ -46,7 +46,7 @@ def test_compare_prints_a_table_or_json(sides: tuple[str, str], capsys: pytest.C
 def test_the_test_of_each_metric_is_named_with_its_benchmark_where_they_differ(
     sides: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """On x every difference is 1, so McNemar's test has its say; on y they are halves."""
+    """On x every difference is 1, so McNemar's test has its say. On y they are halves."""
     for side, letters in zip(sides, ("+a", "aa"), strict=True):
         save_run(Path(side), "y", {f"p{i}": letters if i % 2 else "aa" for i in range(12)})
     assert main(["compare", *sides, "metrics=avg,maj"]) == 0
@@ -78,12 +78,12 @@ def test_an_audit_of_a_gain_says_that_its_sides_were_measured_differently(
     assert "MEASURED DIFFERENTLY" in (out := capsys.readouterr().out)
     assert "decoding.temperature is 0.0 in the base, 1.0 here" in out
     same = save_run(tmp_path / "c", "x", wrong)
-    assert main(["audit", str(a), f"base={same}"]) == 0  # of one benchmark, which need not be named
+    assert main(["audit", str(a), f"base={same}"]) == 0  # it has one benchmark, which need not be named
     assert "MEASURED" not in capsys.readouterr().out
 
 
 def test_an_audit_of_runs_is_of_seeds_of_one_arm(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Another arm is no other seed. Of seeds that solve 5, 6 and 7 of 8: over problems and seeds, as on pages."""
+    """Another arm is no other seed. The seeds solve 5, 6 and 7 of 8: over problems and seeds, as on pages."""
     runs = [str(finished(tmp_path, {"b": right}, seed=seed).folder) for seed, right in enumerate((5, 6, 7))]
     other = str(finished(tmp_path, {"b": 2}, arm="gspo").folder)
     assert main(["audit", runs[0], other]) == 2
@@ -107,8 +107,8 @@ def test_power_of_runs_that_were_measured_differently_says_so(
 
 
 def test_what_grade_wrote_can_be_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    answers = {"a": ["4", "4"], "b": ["4", "5"]}  # two samples a problem; the gold is 4 everywhere
-    for name, own in answers.items():
+    answers = {"a": ["4", "4"], "b": ["4", "5"]}  # two samples a problem. The gold is 4 everywhere
+    for name, given_answers in answers.items():
         rows = [
             {
                 "problem_id": problem,
@@ -117,7 +117,7 @@ def test_what_grade_wrote_can_be_compared(tmp_path: Path, capsys: pytest.Capture
                 "note": problem if name == "a" else problem or "mixed types",
             }
             for problem in range(3)
-            for answer in own
+            for answer in given_answers
         ]
         (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         assert main(["grade", str(tmp_path / f"{name}.jsonl"), f"out={tmp_path / f'{name}-graded.jsonl'}"]) == 0
@@ -125,7 +125,7 @@ def test_what_grade_wrote_can_be_compared(tmp_path: Path, capsys: pytest.Capture
     sides = [str(tmp_path / f"{name}-graded.jsonl") for name in answers]
     assert main(["compare", *sides, "metrics=avg,maj", "--json"]) == 0
     avg, maj = json.loads(capsys.readouterr().out)["lines"]
-    # A: 2 of 2 correct on each of 3 problems; B: 1 of 2. maj@2 of B: one vote each, a tie, so 1/2
+    # A: 2 of 2 correct on each of 3 problems. B: 1 of 2. maj@2 of B: one vote each, a tie, so 1/2
     assert (avg["benchmark"], avg["name"], avg["a"], avg["b"]) == ("answers", "avg@2", 1.0, 0.5)
     assert (maj["name"], maj["a"], maj["b"], maj["problems"]) == ("maj@2", 1.0, 0.5, 3)
 
@@ -152,10 +152,10 @@ def test_answers_that_were_read_by_other_policies_are_measured_differently(
     assert main(["compare", f"{boxed},{qwen}", unit]) == 2
     assert "no other seed of" in capsys.readouterr().err
     # rows that state no policy, as of before, are compared, and that it is not known is said
-    found = [json.loads(line) for line in Path(boxed).read_text().splitlines()]
-    for row in found:
+    graded = [json.loads(line) for line in Path(boxed).read_text().splitlines()]
+    for row in graded:
         del row["graded_by"]
-    Path(boxed).write_text("".join(json.dumps(row) + "\n" for row in found))
+    Path(boxed).write_text("".join(json.dumps(row) + "\n" for row in graded))
     assert main(["compare", boxed, qwen]) == 0
     assert "how A was measured on answers is not known" in " ".join(capsys.readouterr().out.split())
 
@@ -177,7 +177,7 @@ def test_show_and_pages_know_the_policy_of_a_graded_file(tmp_path: Path, capsys:
 def test_a_page_of_two_says_which_problems_are_compared(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A: 4 of 6 are correct; B: 1 of 5, one reply was withheld. Of the 5 that both have, A has 3, which is 60 %."""
+    """A: 4 of 6 are correct. B: 1 of 5, one reply was withheld. A has 3 of the 5 that both have, which is 60 %."""
     for name, right in (("a", (0, 1, 2, 3)), ("b", (0,))):
         rows: list[dict[str, Any]] = [
             {"problem_id": p, "answer": "4", "response": rf"\boxed{{{4 if p in right else 5}}}"} for p in range(6)
@@ -196,7 +196,7 @@ def test_a_page_of_two_says_which_problems_are_compared(
         r"A: a-graded; B: b-graded benchmark metric A B A - B .*? answers avg@1 \(%\) 60\.0 20\.0 \+40\.0", text
     )
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "home"))
-    for form, named in (("csv", "A: a-graded; B: b-graded,"), ("md", "| b-graded |")):  # of the two of a comparison
+    for form, named in (("csv", "A: a-graded; B: b-graded,"), ("md", "| b-graded |")):  # the two of a comparison
         assert main(["page", a, b, f"out={tmp_path / f'page.{form}'}"]) == 0
         assert named in re.sub(" +", " ", (tmp_path / f"page.{form}").read_text())
     assert "a-graded minus b-graded +40.0 points" in text
@@ -226,9 +226,9 @@ def test_power_json_lists_samples_and_power_by_seeds(tmp_path: Path, capsys: pyt
     assert (tmp_path / "p.csv").read_text().startswith("samples,3 seeds,seeds for 80%\n1,0.")
     document = json.loads(capsys.readouterr().out)
     assert (document["problems"], [row["samples"] for row in document["rows"]]) == (500, [1, 4])
-    (one, four) = document["rows"]
-    assert list(one["power_by_seeds"]) == ["3"]
-    assert one["power_by_seeds"]["3"] < four["power_by_seeds"]["3"]
+    (single, four) = document["rows"]
+    assert list(single["power_by_seeds"]) == ["3"]
+    assert single["power_by_seeds"]["3"] < four["power_by_seeds"]["3"]
     seed = document["model"]["seed_sd"]
     assert (seed["value"], seed["origin"], seed["was"]["origin"]) == (0.01, "user", "assumed")
     assert document["model"]["within_sd"]["origin"] == "paper"
@@ -238,8 +238,8 @@ def test_a_papers_claims_are_planned_in_its_order_on_their_own_benchmarks(capsys
     from harness.spec import catalogue
 
     assert main(["seeds", "paper=erpo", "hardware.processes=4", "hardware.gpu=h200", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    rows, claims = found["claims"], [claim for claim in catalogue.load("erpo").claims if claim.arm]
+    document = json.loads(capsys.readouterr().out)
+    rows, claims = document["claims"], [claim for claim in catalogue.load("erpo").claims if claim.arm]
     order = [claim.text for claim in claims]
     assert sorted(rows, key=lambda row: order.index(row["claim"])) == rows
     (at_3b,) = (row for row in rows if row["over"] == "each" and row["arm"] == "erpo")
@@ -247,7 +247,9 @@ def test_a_papers_claims_are_planned_in_its_order_on_their_own_benchmarks(capsys
     assert at_3b["seeds"] is at_3b["gpu_hours"] is None  # 40 problems that differ by 15 points: 2.4 points of error
     first = next(row for row in rows if row["seeds"] is not None)
     assert (first["model"], first["arm"], first["than"]) == ("qwen2.5-1.5b", "erpo", "sft")
-    assert f"arm=[sft,erpo]' 'protocol.benchmarks=[{','.join(first['printed'])}]' hardware.processes=4" in found["run"]
+    assert (
+        f"arm=[sft,erpo]' 'protocol.benchmarks=[{','.join(first['printed'])}]' hardware.processes=4" in document["run"]
+    )
     assert first["price"] == pytest.approx(first["gpu_hours"] * 3.5, rel=0.2)  # an H200's hour, all of them taken
     assert main(["seeds", "erpo", "hardware=rtx4090"]) == 0
     assert "does not fit: qwen2.5-7b/erpo: too large for these GPUs" in " ".join(capsys.readouterr().out.split())

@@ -28,17 +28,17 @@ def test_a_file_of_problems_is_measured_listed_logged_and_shown_on_a_page(
     command = ["eval", f"model={MODELS / 'tiny'}", f"benchmarks={tmp_path / 'my-sums.jsonl'}", "n=2", "max_tokens=2"]
     assert main(command) == 2
     assert "no column 'problem' and no column 'answer'. It has 'q', 'gold'. Give" in capsys.readouterr().err
-    for columns, said in (
+    for columns, message in (
         ("foo:q", "columns=foo:q: "),
         ("problem:q,answer:gold,id:Numer", "no column 'Numer' (columns=id:Numer). It has 'q', 'gold'"),
     ):
-        assert main([*command, f"columns={columns}"]) == 2 and said in capsys.readouterr().err
+        assert main([*command, f"columns={columns}"]) == 2 and message in capsys.readouterr().err
     assert main([*command, "columns=problem:q,answer:gold"]) == 0
     out, err = capsys.readouterr()
     assert "protocol sampled (you set: benchmarks, n, max_tokens)" in out
     assert "1 of 3 problems repeat others, so intervals are too narrow; remove my_sums-2" in err
     assert "my_sums" in out and "avg@2" in out and "pass@1" not in out  # which is avg@2
-    assert "  not reported: pass@4, maj@4 (n is smaller)" in out  # of the protocol's k, 1 and 4
+    assert "  not reported: pass@4, maj@4 (n is smaller)" in out  # the protocol's k are 1 and 4
     assert "WARNING: my_sums: 100 % of the responses are cut at max_tokens=2" in err
     (folder,) = (tmp_path / "home" / "evaluations").iterdir()
     assert f"rlvr page {folder}" in out
@@ -51,8 +51,8 @@ def test_a_file_of_problems_is_measured_listed_logged_and_shown_on_a_page(
     (logged,) = tracker.client.search_runs([tracker.experiment("evaluations")])
     assert logged.data.params["n"] == "2" and logged.data.metrics["my_sums/truncation_rate"] == 1.0
     (tmp_path / "others.jsonl").write_text('{"q": "2+2=?", "gold": 4}\n')  # in the same folder, another run of MLflow
-    others = [word.replace("my-sums", "others") for word in command]
-    assert main([*others, "columns=problem:q,answer:gold"]) == 0
+    other_words = [word.replace("my-sums", "others") for word in command]
+    assert main([*other_words, "columns=problem:q,answer:gold"]) == 0
     assert len(tracker.client.search_runs([tracker.experiment("evaluations")])) == 2
     given: dict[str, Any] = {"benchmarks": [{"q": "2+2=?", "answer": 4}], "columns": {"problem": "q"}, "n": 2}
     (name,) = rlvr.evaluate(str(MODELS / "tiny"), **given, max_tokens=2)["scores"]

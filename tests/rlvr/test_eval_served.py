@@ -36,14 +36,14 @@ def command(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(benchmarks, "OWN", {})  # each test has a file of that name
     rows = [{"problem": f"{i} + 1 = ?", "answer": str(i + 1)} for i in range(2)]
     (tmp_path / "served_sums.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    of = [
+    words = [
         f"benchmarks=[{tmp_path / 'served_sums.jsonl'}]",
         "n=2",
         "ks=[1,2]",
         "engine=openai",
         f"engine.url={server.url}",
     ]
-    return ["eval", "model=some/model", *of]
+    return ["eval", "model=some/model", *words]
 
 
 def test_a_server_that_says_nothing_is_told_and_its_use_is_counted(
@@ -117,7 +117,7 @@ def test_every_command_prints_the_same_metrics_of_an_evaluation_anywhere(
     assert [score["name"] for score in scores] == [
         "avg@2", "pass@2", "maj@2", "fmt", "no answer rate", "mean tokens", "truncation rate",
     ]  # fmt: skip
-    assert [score["value"] for score in scores] == [0.5, 0.5, 0.5, 1.0, 0.0, 3.0, 0.0]  # of 0 + 1 and 1 + 1 the second
+    assert [score["value"] for score in scores] == [0.5, 0.5, 0.5, 1.0, 0.0, 3.0, 0.0]  # 1 + 1 is right
     monkeypatch.chdir(ROOT)
     assert main(["show"]) == 0
     assert f"mine: {tmp_path / 'mine'}" in capsys.readouterr().out
@@ -163,11 +163,11 @@ def test_an_evaluation_that_was_to_grow_and_failed_is_listed_and_its_scores_are_
     assert main(["show"]) == 0
     out = capsys.readouterr().out
     assert "evaluations with samples to come" in out and "HTTP 401" in out
-    told = "failed with 2 samples of served_sums, to be 2 of each problem"
-    assert told in " ".join(out.split())
+    sentence = "failed with 2 samples of served_sums, to be 2 of each problem"
+    assert sentence in " ".join(out.split())
     assert main(["show", "model", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["measured_by"]["served_sums"]["n"] == 1 and document["to come"].startswith(told)
+    assert document["measured_by"]["served_sums"]["n"] == 1 and document["to come"].startswith(sentence)
     server.usual = says_two
     assert main(command) == 0 and main(["show"]) == 0
     assert "samples to come" not in capsys.readouterr().out
@@ -199,14 +199,14 @@ def test_the_same_questions_with_other_ids_are_refused(
 ) -> None:
     server.usual = says_two
     assert main(command) == 0
-    asked = len(server.seen)
+    request_count = len(server.seen)
     path = tmp_path / "served_sums.jsonl"
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     path.write_text("".join(json.dumps({"id": f"other-{i}", **row}) + "\n" for i, row in enumerate(rows)))
     assert main(command) == 2
     refused = r"holds samples of problem '\S+', which \S+jsonl does not have: the questions are the same"
     assert re.search(refused, capsys.readouterr().err)
-    assert len(server.seen) == asked
+    assert len(server.seen) == request_count
 
 
 def test_a_server_that_fails_is_told_while_it_is_asked_again(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,10 +214,10 @@ def test_a_server_that_fails_is_told_while_it_is_asked_again(server: Server, mon
     answers = iter([code(503), says_two])
     server.usual = lambda handler, body: next(answers)(handler, body)
     engine = openai.OpenAIEngine("m", url=server.url)
-    told: list[str] = []
+    troubles: list[str] = []
     request = Request(("p", 0), "?", 1)
-    list(engine.generate([request], Decoding(1.0, 1.0, 8), lambda _: told.append(engine.trouble)))
-    assert "HTTP 503" in told and engine.trouble == ""
+    list(engine.generate([request], Decoding(1.0, 1.0, 8), lambda _: troubles.append(engine.trouble)))
+    assert "HTTP 503" in troubles and engine.trouble == ""
     server.usual = code(400)  # which is not asked again
     with pytest.raises(EngineError, match="HTTP 400"):
         list(engine.generate([request], Decoding(1.0, 1.0, 8), lambda _: None))
@@ -249,10 +249,10 @@ def rlvr_short(value: Any) -> str:
 def test_a_signal_ends_the_command_while_the_server_is_silent(
     command: list[str], server: Server, signals: int, tmp_path: Path
 ) -> None:
-    asked, silent = threading.Event(), threading.Event()
+    request_seen, silent = threading.Event(), threading.Event()
 
     def never(*_: Any) -> None:
-        asked.set()
+        request_seen.set()
         silent.wait(120)
 
     server.usual = never
@@ -260,12 +260,12 @@ def test_a_signal_ends_the_command_while_the_server_is_silent(
                "from rlvr.cli import main; sys.exit(main())", *command]  # fmt: skip
     child = subprocess.Popen(program, cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     try:
-        assert asked.wait(120)
+        assert request_seen.wait(120)
         for _ in range(signals):
             child.send_signal(signal.SIGINT)
-        said = child.communicate(timeout=60)[1]  # the server is silent for longer
+        output = child.communicate(timeout=60)[1]  # the server is silent for longer
         assert child.returncode in ((75,) if signals == 1 else (75, 130))
-        assert "resumes" in said or "goes on from what was saved" in said
+        assert "resumes" in output or "goes on from what was saved" in output
     finally:
         silent.set()
         child.kill()

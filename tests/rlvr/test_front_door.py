@@ -74,8 +74,8 @@ def test_what_is_no_verdict_is_refused_and_none_is_unscored():
         with pytest.raises(ValueError, match=r"^correct: expected true or false, 1 or 0, or None"):
             rlvr.avg_at_k(array)
     # the unscored sample is left out of the first problem's two: (1 + 1/2) / 2
-    found = rlvr.avg_at_k([[None, True], [1, 0]])
-    assert (found.value, found.unscored) == (0.75, 1)
+    metric = rlvr.avg_at_k([[None, True], [1, 0]])
+    assert (metric.value, metric.unscored) == (0.75, 1)
     assert rlvr.avg_at_k(np.array([[np.nan, 1.0], [1.0, 0.0]])).value == 0.75
     passed = rlvr.pass_at_k([[True, False, True], [False]], 2)
     assert passed.excluded == 1 and str(passed).endswith("% (1 of 2 problems without a value)")
@@ -92,12 +92,12 @@ def test_rows_and_data_frames_are_graded_as_a_file_of_them_is(home: Path):
 
 def test_metrics_of_arrays():
     correct = np.array([[True, False], [False, False], [True, True]])
-    # avg: (1/2 + 0 + 1) / 3; pass@2: (1 + 0 + 1) / 3
+    # avg: (1/2 + 0 + 1) / 3. pass@2: (1 + 0 + 1) / 3
     assert rlvr.avg_at_k(correct).value == pytest.approx(1 / 2)
     passed = rlvr.pass_at_k(correct.tolist(), 2)
     assert passed.value == pytest.approx(2 / 3)
     assert passed.interval is not None and passed.interval.low < 2 / 3 < passed.interval.high
-    # maj@3: "5" wins 2 of 3 against the gold 4, so 0; the gold wins alone, so 1
+    # maj@3: "5" wins 2 of 3 against the gold 4, so 0. The gold wins alone, so 1
     votes = rlvr.maj_at_k([["5", "5", "4"], ["7", None, "7"]], ["4", "7"], 3)
     assert votes.value == pytest.approx(1 / 2)
     with pytest.raises(ValueError, match="at least one problem"):
@@ -136,18 +136,18 @@ def test_runs_are_read_scored_and_compared(tmp_path: Path):
 
 
 def test_an_experiment_is_declared_by_what_differs_from_the_recipe():
-    mine = rlvr.experiment(
+    declared = rlvr.experiment(
         base_model=rlvr.paper("Qwen/Qwen2.5-Math-7B", "section 5"),
         learning_rate=3e-6,
         equations=[rlvr.use(entropy_advantage, alpha=rlvr.paper(0.4, "section 5"), kappa=2.0)],
     )
-    values = mine.settings()
+    values = declared.settings()
     assert (values["base_model"].origin, values["learning_rate"].origin) == ("paper", "user")
     assert values["learning_rate"].was is not None  # the recipe's value stays on record
     assert values["entropy_advantage.alpha"].note == "section 5"
     assert values["entropy_advantage.kappa"].origin == "user"
-    assert [u.name for u in mine.method.uses()] == ["grpo", "entropy_advantage"]
-    assert "entropy_advantage.alpha" in mine._repr_html_()
+    assert [u.name for u in declared.method.uses()] == ["grpo", "entropy_advantage"]
+    assert "entropy_advantage.alpha" in declared._repr_html_()
     other = rlvr.experiment(equations=[rlvr.use(sapo, tau_pos=1.0, tau_neg=1.05)])
     assert [u.name for u in other.method.uses()] == ["grpo", "sapo"] and other.clip_low.value is None
     with pytest.raises(ValueError, match=r"learning_rte: no such setting\. Did you mean 'learning_rate'"):
@@ -179,19 +179,19 @@ def test_wrong_runs_are_refused_before_anything_starts(tmp_path: Path, monkeypat
 
 def test_both_doors_check_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "runs"))
-    monkeypatch.setattr("harness.plan.machine.device_memory", lambda *_: 1e6)  # bytes; the model has more
+    monkeypatch.setattr("harness.plan.machine.device_memory", lambda *_: 1e6)  # bytes. The model has more
     with pytest.raises(rlvr.UsageError, match="GB"):
         rlvr.run("egsw", arm="grpo", seeds=1)
 
 
 def test_an_experiment_is_planned_as_it_is_declared():
-    mine = rlvr.experiment(base_model=rlvr.paper("Qwen/Qwen2.5-Math-7B", "section 5"), learning_rate=3e-6)
-    planned = rlvr.plan(mine)
+    declared = rlvr.experiment(base_model=rlvr.paper("Qwen/Qwen2.5-Math-7B", "section 5"), learning_rate=3e-6)
+    planned = rlvr.plan(declared)
     (arm,) = planned["arms"]
     assert planned["runs"] == ["Qwen2.5-Math-7B/mine/seed0"] and planned["scale"] == "paper"
     assert arm["settings"]["learning_rate"]["value"] == 3e-6
     assert arm["settings"]["base_model"]["value"] == "Qwen/Qwen2.5-Math-7B"
-    (arm,) = rlvr.plan(mine, scale="tiny")["arms"]
+    (arm,) = rlvr.plan(declared, scale="tiny")["arms"]
     assert arm["settings"]["base_model"]["value"] == "tiny"
 
 
@@ -215,9 +215,9 @@ def test_an_experiment_runs_and_comes_back_as_runs(home: Path):
     (folder,) = (home / "notebook" / "tiny").glob("tiny-mine-*")
     record = json.loads((folder / "run.json").read_text())
     assert record["settings"]["max_steps"]["value"] == 1
-    said = str(done)
-    assert "report paper=" not in said and "tables paper=" not in said  # no declaration has this paper
-    name = re.search(r"page: rlvr page '?(tiny-mine-[^\s*]+\*?)", said)
+    text = str(done)
+    assert "report paper=" not in text and "tables paper=" not in text  # no declaration has this paper
+    name = re.search(r"page: rlvr page '?(tiny-mine-[^\s*]+\*?)", text)
     assert name is not None and rlvr.show(name[1]).exit_code == 0
 
 

@@ -24,11 +24,11 @@ def test_a_training_whose_time_is_over_is_evaluated_and_goes_on(
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
     words = [*WORDS.split(), *how.split(), "hardware.device=cpu"]
     assert main([*words, "minutes=0.0001"]) == 75  # over before the first step, which is made nevertheless
-    said = capsys.readouterr()
+    output = capsys.readouterr()
     (folder,) = (path.parent for path in tmp_path.glob("egsw/tiny/*/run.json"))
     run = Run(folder)
     assert not run.is_finished and run.so_far == "0.0001 minutes of training are over after step 1 of 6"
-    assert "It is not finished: the same command goes on." in " ".join(said.out.split())
+    assert "It is not finished: the same command goes on." in " ".join(output.out.split())
     (point,) = read_jsonl(folder / "curve.jsonl")
     assert point["step"] == 1 and "avg_at_1" in point["scores"]["tiny_short"]
     assert not list((folder / "train" / "snapshots").iterdir()) and not (folder / "train" / "final").exists()

@@ -206,7 +206,7 @@ def test_the_declaration_and_the_published_row_of_the_page(followed: Path) -> No
     "name",
     [
         *("My_method", "2nd", "a-b", "../up", "été", "lambda", "a" * (LONGEST + 1), "egsw"),
-        *("loss", "evals", "stage", "float", "placebo"),  # test_loss.py exists; others mean something else
+        *("loss", "evals", "stage", "float", "placebo"),  # test_loss.py exists. Others mean something else
         *("os", "re", "this", "torch", "numpy", "trl", "threading"),  # modules of Python and of packages
     ],
 )
@@ -221,14 +221,14 @@ def test_a_name_that_cannot_be_used_is_refused(name: str, capsys: pytest.Capture
 def test_another_checkout_is_not_written_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Who stands in a second checkout means that one; this environment would write into, and run, the first."""
+    """Who stands in a second checkout means that one. This environment would write into, and run, the first."""
     root = skeleton(tmp_path)
     before = sorted((ROOT / "reproductions").iterdir())
     for place in (root, root / "reproductions", root / "tests" / "reproductions"):
         monkeypatch.chdir(place)
         assert main(["new", "ours"]) == 2
-        said = capsys.readouterr().err
-        assert f"this rlvr is of {ROOT}, and you are in {root}" in said and f"root={ROOT}" in said
+        message = capsys.readouterr().err
+        assert f"this rlvr is of {ROOT}, and you are in {root}" in message and f"root={ROOT}" in message
     assert sorted((ROOT / "reproductions").iterdir()) == before and not (root / "reproductions" / "ours").exists()
     assert main(["new", "ours", f"root={root}"]) == 0
     assert (root / "reproductions" / "ours" / "method.py").is_file()

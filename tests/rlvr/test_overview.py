@@ -43,7 +43,7 @@ def test_a_star_in_a_name_stands_for_the_seeds_of_an_arm(tmp_path: Path, monkeyp
     seeds = [started(tmp_path / "home", arm="grpo", seed=seed).folder for seed in (0, 1)]
     other = started(tmp_path / "home", arm="egsw").folder
     assert places("tiny-grpo*") == places("tiny-grpo-*seed*") == seeds and places("tiny-e*") == [other]
-    evaluated = seeds[0].with_name(f"{seeds[0].name}-sampled-seed0")  # of that run; its name begins alike
+    evaluated = seeds[0].with_name(f"{seeds[0].name}-sampled-seed0")  # it belongs to that run. Its name begins alike.
     shutil.copytree(seeds[0], evaluated)
     short = f"{seeds[0].name[:12]}…{seeds[0].name[-8:]}"  # as rlvr show prints it on a narrow screen
     assert places(short) == places(seeds[0].name) == [seeds[0]]

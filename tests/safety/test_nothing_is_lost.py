@@ -433,7 +433,7 @@ def test_the_probe_of_leaks_does_not_write_over_its_problems() -> None:
 
 
 def test_an_owner_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file of another owner gets it back; where that is forbidden, it is written in place. No test is root."""
+    """A file of another owner gets it back. Where that is forbidden, it is written in place. No test is root."""
     file = Path("o.txt")
     file.write_text("old")
     number = file.stat().st_ino

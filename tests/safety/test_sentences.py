@@ -1,4 +1,4 @@
-"""What is no file, no number and no name ends in one sentence, and never in the name of a Python exception."""
+"""A word that is no file, no number and no name ends in one sentence, and never in the name of a Python exception."""
 
 from __future__ import annotations
 

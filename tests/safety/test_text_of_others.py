@@ -44,7 +44,7 @@ PARSER = MarkdownIt("commonmark", {"html": True}).enable("table")
 
 
 def alive(document: str) -> list[str]:
-    """What of a page is no text for an independent parser: tags, links, pictures."""
+    """The parts of a page that are no text for an independent parser: tags, links, pictures."""
     content_found = []
     for block in PARSER.parse(document):
         for token in (block, *(block.children or ())):

@@ -1,4 +1,4 @@
-"""What a file unpacks to is bounded before it is in memory: Parquet by its values, archives by their content."""
+"""The content of a packed file is bounded before it is in memory: Parquet by its values, archives by their content."""
 
 from __future__ import annotations
 

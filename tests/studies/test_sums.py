@@ -30,7 +30,8 @@ def test_no_sum_is_in_both_files_and_every_answer_is_right(tmp_path: Path) -> No
 
 
 def test_the_control_pays_half_of_all_responses_whatever_the_answer() -> None:
-    """Of 4,000 fair coins, the share of heads is within 0.04 of 1/2 but once in two million times (five deviations)."""
+    """The share of heads among 4,000 fair coins is within 0.04 of 1/2 but once in two million times (five
+    deviations)."""
     paid = [coin(f"the answer is {n}", "7") for n in range(4000)]
     assert set(paid) == {0.0, 1.0} and abs(sum(paid) / len(paid) - 0.5) < 0.04
     assert [coin(f"the answer is {n}", "8") for n in range(4000)] == paid

@@ -15,7 +15,7 @@ SMALL = ("seeds=1", "protocol.n=2", "protocol.ks=[1,2]", "hardware.stall_minutes
 
 
 def start(home: Path, *options: str) -> subprocess.Popen[str]:
-    """Start a run; its errors are read with `finish`."""
+    """Start a run. Its errors are read with `finish`."""
     command = [sys.executable, "-m", "rlvr", "run", "backend=verl", *SMALL, *options]
     environment = {**os.environ, "RLVR_HOME": str(home)}
     return subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -44,7 +44,7 @@ def steps(home: Path) -> dict[int, dict[str, float]]:
 
 
 def wait_for(what: Callable[[], Any], run: subprocess.Popen[str], seconds: float = 1500) -> Any:
-    """The first true value of `what`; fails when the run ends before."""
+    """The first true value of `what`. Fails when the run ends before."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if result := what():

@@ -1,4 +1,4 @@
-"""What this machine cannot do is said before anything starts; another veRL is refused."""
+"""The faults of this machine are said before anything starts. Another veRL is refused."""
 
 from __future__ import annotations
 

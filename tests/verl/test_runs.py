@@ -27,7 +27,7 @@ STEPS = 16
 FAST = (f"max_steps={STEPS}", "prompts_per_rollout=16", "learning_rate=5e-4")
 
 
-def gone(session: str) -> bool:
+def has_ended(session: str) -> bool:
     """Whether all processes of a session have ended within a few seconds."""
     end = time.monotonic() + 20
     while members(session) and time.monotonic() < end:
@@ -50,7 +50,7 @@ def test_grpo_learns_and_resumes_after_a_worker_was_killed(tmp_path: Path) -> No
     code, output = finish(run)
     assert code == 1
     assert "training with veRL ended with exit code" in output
-    assert gone(session)
+    assert has_ended(session)
     folder = train_folder(tmp_path)
     assert folder is not None
     assert not (folder / "final").exists()
@@ -132,7 +132,7 @@ def test_a_killed_command_leaves_no_process(tmp_path: Path) -> None:
     wait_for(lambda: len(members(session)) > 5, run)
     run.kill()
     run.communicate()
-    assert gone(session)
+    assert has_ended(session)
 
 
 def test_a_model_is_evaluated_while_it_trains(tmp_path: Path) -> None:

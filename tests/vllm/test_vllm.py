@@ -1,4 +1,4 @@
-"""The vLLM engine itself; needs vLLM (`nox -s vllm`), so not among the normal tests."""
+"""The vLLM engine itself. Needs vLLM (`nox -s vllm`), so not among the normal tests."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_two_replicas_give_the_samples_of_one(model: Path, engine: Any) -> None:
 
 
 def test_vllm_itself_refuses_what_a_rehearsal_would(tmp_path: Path) -> None:
-    """The dwarf of Qwen2.5-Math has its 4,096 positions; entropy_advantage asks for 10,240 without its context."""
+    """The dwarf of Qwen2.5-Math has its 4,096 positions. entropy_advantage asks for 10,240 without its context."""
     from harness.data import dwarf
     from harness.jobs.rehearsal import engine_accepts
 
@@ -139,6 +139,6 @@ def test_what_the_library_prints_is_kept_from_the_user(replicas: tuple[str, ...]
     command += ["benchmarks=[tiny_short]", "rows=4", "n=2", *replicas]
     environment = {**os.environ, "RLVR_HOME": str(tmp_path / "home")}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-    ours = (f"{pinned('tiny')}: reading", "tiny_short: ")
-    assert [line for line in done.stderr.splitlines() if not line.startswith(ours)] == []
+    prefixes = (f"{pinned('tiny')}: reading", "tiny_short: ")
+    assert [line for line in done.stderr.splitlines() if not line.startswith(prefixes)] == []
     assert "nanobind" in (tmp_path / "home" / "libraries.log").read_text()

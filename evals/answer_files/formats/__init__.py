@@ -44,12 +44,12 @@ FORMATS: tuple[type[Format], ...] = (
 
 
 def format_of(row: Mapping[str, object]) -> type[Format] | None:
-    """The format whose types a row has; None without one."""
+    """The format whose types a row has, or None without one."""
     return next((form for form in FORMATS if form.named_like(row) and fault_of(form, row) is None), None)
 
 
 def fault_of(form: type[Format], row: Mapping[str, object]) -> str | None:
-    """Why a row is not of a format, in words; None where it is."""
+    """Why a row is not of a format, in words, or None where it is."""
     try:
         form.model_validate(row)
     except ValidationError as error:
@@ -58,7 +58,7 @@ def fault_of(form: type[Format], row: Mapping[str, object]) -> str | None:
 
 
 def nearest(row: Mapping[str, object]) -> str | None:
-    """A format whose names a row has with other types, and the first of them, in words; None without one."""
+    """A format whose names a row has with other types, and the first of them, in words, or None without one."""
     near = ((form.about.name, fault_of(form, row)) for form in FORMATS if form.named_like(row))
     return next((f"{name} has these columns, but {fault}" for name, fault in near if fault), None)
 

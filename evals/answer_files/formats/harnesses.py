@@ -84,22 +84,22 @@ class Inspect(Format):
 
     def samples(self) -> list[Sample]:
         choice = self.output.choices[0] if self.output.choices else None
-        said = self.output.completion
-        if said is None and choice is not None and choice.message.content is not None:
-            said = text_of(choice.message.content)
+        reply = self.output.completion
+        if reply is None and choice is not None and choice.message.content is not None:
+            reply = text_of(choice.message.content)
         stop = None if choice is None else choice.stop_reason
         error = error_of(self.error)
         reason = {"stop": "stop", "max_tokens": "length", "content_filter": "content_filter"}.get(str(stop))
-        text, reason = replied("" if error and said is None else said, reason)
+        text, reason = replied("" if error and reply is None else reply, reason)
         scores = self.scores or {}
-        asked = self.input if isinstance(self.input, str) else text_of((self.input or [])[-1:])
+        question = self.input if isinstance(self.input, str) else text_of((self.input or [])[-1:])
         answers = [score.answer for score in scores.values()]
         return [
             Sample(
                 str(self.id),
                 golds_of(self.target),
                 text,
-                problem=asked,
+                problem=question,
                 finish_reason=reason,
                 sampling_error=error,
                 labels={name: score.value for name, score in scores.items()},
@@ -205,11 +205,11 @@ class OpenCompassDetails(Format):
 
 
 def _first(*ids: Id | None) -> Id | None:
-    return next((one for one in ids if one is not None), None)
+    return next((identifier for identifier in ids if identifier is not None), None)
 
 
 def _opencompass(
-    said: Texts | None, gold: Gold, idx: Id | None, prompt: object, correct: object, extracted: str | None
+    texts: Texts | None, gold: Gold, idx: Id | None, prompt: object, correct: object, extracted: str | None
 ) -> list[Sample]:
     verdict = correct[0] if isinstance(correct, list) and len(correct) == 1 else correct
     base = Sample(
@@ -219,7 +219,7 @@ def _opencompass(
         labels={} if verdict is None else {"correct": verdict},
         their_answer=extracted,
     )
-    replies = [replied(text) for text in (said if isinstance(said, list) else [said])]
+    replies = [replied(text) for text in (texts if isinstance(texts, list) else [texts])]
     return [replace(base, response=text, finish_reason=reason) for text, reason in replies]
 
 

@@ -32,10 +32,10 @@ class QwenMath(Format):
 
     def samples(self) -> list[Sample]:
         samples = []
-        for one in spread(code=self.code, score=self.score, pred=self.pred):
-            text, reason = replied(one["code"])
-            labels = {"score": one["score"]} if "score" in one else {}
-            theirs = as_str(one.get("pred"))
+        for sample in spread(code=self.code, score=self.score, pred=self.pred):
+            text, reason = replied(sample["code"])
+            labels = {"score": sample["score"]} if "score" in sample else {}
+            extracted = as_str(sample.get("pred"))
             samples.append(
                 Sample(
                     str(self.idx),
@@ -45,7 +45,7 @@ class QwenMath(Format):
                     None,
                     reason,
                     labels=labels,
-                    their_answer=theirs,
+                    their_answer=extracted,
                 )
             )
         return samples
@@ -128,9 +128,9 @@ class OpenR1(Format):
             correctness_llama=self.correctness_llama,
             finish_reasons=self.finish_reasons,
         )
-        for one in of_all:
-            ended = one.get("finish_reasons")
-            text, reason = replied(one["generations"], ended if ended in ("stop", "length") else None)
+        for generation in of_all:
+            ended = generation.get("finish_reasons")
+            text, reason = replied(generation["generations"], ended if ended in ("stop", "length") else None)
             samples.append(
                 Sample(
                     "" if self.uuid is None else str(self.uuid),
@@ -138,7 +138,7 @@ class OpenR1(Format):
                     text,
                     problem=self.problem,
                     finish_reason=reason,
-                    labels={name: one[name] for name in self.about.wanted if name in one},
+                    labels={name: generation[name] for name in self.about.wanted if name in generation},
                 )
             )
         return samples
@@ -161,7 +161,7 @@ class Rollout(Part):
         return self
 
     @property
-    def said(self) -> str | None:
+    def reply(self) -> str | None:
         """Its text."""
         return next((t for t in (self.text, self.response, self.output, self.completion) if t is not None), None)
 
@@ -184,7 +184,7 @@ class Rollouts(Format):
     def samples(self) -> list[Sample]:
         samples = []
         for rollout in self.rollouts:
-            text, reason = replied(rollout.said)
+            text, reason = replied(rollout.reply)
             labels = {"correct": rollout.correct}
             samples.append(
                 Sample(

@@ -54,8 +54,8 @@ class Lighteval(Format):
         )
         samples = []
         for text, count in zip(texts, counts, strict=True):
-            said, reason = replied(text, _reason(doc.generation_size, count))
-            samples.append(replace(base, response=said, finish_reason=reason, tokens=count))
+            response, reason = replied(text, _reason(doc.generation_size, count))
+            samples.append(replace(base, response=response, finish_reason=reason, tokens=count))
         return samples
 
 

@@ -61,15 +61,15 @@ class Verdicts(Format):
         ]
 
     def _error(self) -> str | None:
-        if self.sampling_error:  # of `rlvr grade out=`
+        if self.sampling_error:  # written by `rlvr grade out=`
             return self.sampling_error
-        if "extracted" not in self.more and self.finish_reason not in ENDED:  # of an evaluation: a server withheld it
+        if "extracted" not in self.more and self.finish_reason not in ENDED:  # an evaluation: a server withheld it
             return self.reason or f"server: no response ({self.finish_reason})"
         return None
 
 
 class Rows(Format):
-    """A row by our own names; `evals.answer_files.columns` reads it."""
+    """A row by our own names. `evals.answer_files.columns` reads it."""
 
     about = About(
         "rows",

@@ -25,7 +25,7 @@ def test_of(row: Mapping[str, Any]) -> str:
 
 
 class HumanEval(Format):
-    """What follows a prompt."""
+    """The text that follows a prompt."""
 
     about = About(
         "human_eval",

@@ -1,4 +1,4 @@
-"""What a format is: the types of a row, and the samples in it."""
+"""The definition of a format: the types of a row, and the samples in it."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class Part(BaseModel):
 
 @dataclass(frozen=True)
 class About:
-    """What is known of a format beside the types of its rows.
+    """The facts of a format beside the types of its rows.
 
     Attributes:
         name: of the format. tool, files, verdict: for people, in the table of the documentation.
-        golds: how the tool counts several golds of a problem: "any" of them is right; None: it does not say.
+        golds: how the tool counts several golds of a problem: "any" of them is right. None: it does not say.
         wanted: the names of its verdicts, the one to compare first.
         policy: of extraction, where its responses are programs.
         columnar: each column is a list, a value for each sample.
@@ -80,19 +80,21 @@ class Format(Part):
 
 
 def spread(**columns: Sequence[object] | None) -> list[dict[str, Any]]:
-    """The values of each sample, from a list for each column; a column that is None is left out.
+    """The values of each sample, from a list for each column. A column that is None is left out.
 
     Raises:
         UsageError: the lists have other lengths.
     """
-    lists = {name: of for name, of in columns.items() if of is not None}
+    lists = {name: per_row for name, per_row in columns.items() if per_row is not None}
     if len(set(map(len, lists.values()))) > 1:
-        raise UsageError(f"lists of other lengths: {', '.join(f'{name} {len(of)}' for name, of in lists.items())}")
+        raise UsageError(
+            f"lists of other lengths: {', '.join(f'{name} {len(per_row)}' for name, per_row in lists.items())}"
+        )
     return [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
 
 
 def faults(error: ValidationError, row: Mapping[str, object]) -> str:
-    """What is wrong with a row: its first field of another type, the value there, and what was expected."""
+    """The faults of a row: its first field of another type, the value there, and what was expected."""
     first: tuple[int | str, ...] | None = None
     wanted: list[str] = []
     for fault in error.errors(include_url=False):
@@ -129,13 +131,13 @@ def _inside(where: tuple[int | str, ...], row: Mapping[str, object], lacks: bool
     """The part of an error's place that is in the row: the rest names the branches of a union, or a field that it
     lacks."""
     value: Any = row
-    found: list[int | str] = []
+    inner_keys: list[int | str] = []
     for key in where:
         names = range(len(value)) if isinstance(value, list) else value if isinstance(value, dict) else ()
         if key in names:
             value = value[key]
-            found.append(key)
-    return (*found, where[-1]) if lacks else tuple(found)
+            inner_keys.append(key)
+    return (*inner_keys, where[-1]) if lacks else tuple(inner_keys)
 
 
 def _path(where: tuple[int | str, ...]) -> str:

@@ -119,28 +119,30 @@ class Swift(Format):
 
     def samples(self) -> list[Sample]:
         rewards = {
-            name: of
-            for name, of in self.more.items()
-            if isinstance(of, list) and all(isinstance(value, int | float) for value in of) and name not in _NO_REWARDS
+            name: values
+            for name, values in self.more.items()
+            if isinstance(values, list)
+            and all(isinstance(value, int | float) for value in values)
+            and name not in _NO_REWARDS
         }
         steps = self.gen_step if self.step is None else self.step
         samples = []
-        for one in spread(
+        for sample in spread(
             completion=self.completion,
             prompt=self.messages if self.prompt is None else self.prompt,
             solution=self.answer if self.solution is None else self.solution,
             step=steps,
             **rewards,
         ):
-            text, reason = replied(one["completion"])
-            step = one.get("step")
+            text, reason = replied(sample["completion"])
+            step = sample.get("step")
             samples.append(
                 Sample(
-                    golds=golds_of(one.get("solution")),
+                    golds=golds_of(sample.get("solution")),
                     response=text,
-                    problem=problem_text(one.get("prompt")),
+                    problem=problem_text(sample.get("prompt")),
                     finish_reason=reason,
-                    labels={name: one[name] for name in rewards},
+                    labels={name: sample[name] for name in rewards},
                     step=step if isinstance(step, str | int) else None,
                 )
             )
@@ -167,9 +169,9 @@ class Oat(Format):
         scores = self.scores if isinstance(self.scores, list) else [self.scores]
         base = Sample(golds=golds_of(self.reference), problem=problem_text(self.input))
         samples = []
-        for one in spread(output=outputs, scores=scores):
-            text, reason = replied(one["output"])
-            samples.append(replace(base, response=text, finish_reason=reason, labels={"scores": one["scores"]}))
+        for sample in spread(output=outputs, scores=scores):
+            text, reason = replied(sample["output"])
+            samples.append(replace(base, response=text, finish_reason=reason, labels={"scores": sample["scores"]}))
         return samples
 
 
@@ -218,8 +220,8 @@ class Verifiers(Format):
 
     def samples(self) -> list[Sample]:
         error = error_of(self.error)
-        said = response_of("" if error and self.completion is None else self.completion)
-        text, reason = replied(said, "length" if self.is_truncated else None)
+        response = response_of("" if error and self.completion is None else self.completion)
+        text, reason = replied(response, "length" if self.is_truncated else None)
         return [
             Sample(
                 str(self.example_id),
@@ -256,8 +258,8 @@ class Response(Part):
             raise ValueError("expected items with a type, such as message")
         return items
 
-    def said(self) -> tuple[str, str | None]:
-        """(text, finish reason); without a message no response came, or it was cut before it."""
+    def reply(self) -> tuple[str, str | None]:
+        """(text, finish reason). Without a message no response came, or it was cut before it."""
         why = self.incomplete_details.reason if self.incomplete_details else None
         ended = {"max_output_tokens": "length", "content_filter": "content_filter"}.get(str(why))
         ended = ended or ("stop" if self.status == "completed" else None)
@@ -270,7 +272,7 @@ class Response(Part):
         return self.usage.output_tokens if self.usage else None
 
 
-class Asked(Part):
+class Parameters(Part):
     input: str | list[object]
 
 
@@ -285,7 +287,7 @@ class NemoGym(Format):
         wanted=("reward",),
     )
 
-    responses_create_params: Asked
+    responses_create_params: Parameters
     response: Response
     reward: Number
     expected_answer: Gold = None
@@ -294,7 +296,7 @@ class NemoGym(Format):
     task: Id | None = Field(default=None, alias="_ng_task_index")
 
     def samples(self) -> list[Sample]:
-        text, reason = self.response.said()
+        text, reason = self.response.reply()
         library = {} if self.library_reward is None else {"library_reward": self.library_reward}
         return [
             Sample(
@@ -336,7 +338,7 @@ class OpenAIResponses(Format, Response):
             raise UsageError(
                 "both gold and answer, and they differ: columns=answer:gold or columns=answer:answer says which"
             )
-        text, reason = self.said()
+        text, reason = self.reply()
         return [
             Sample(
                 "" if self.problem_id is None else str(self.problem_id),

@@ -1,6 +1,6 @@
 """Engines: they turn prompts into samples.
 
-`create(name, model_path, **options)` makes one; nothing is loaded before the first request. A new engine is one file
+`create(name, model_path, **options)` makes one. Nothing is loaded before the first request. A new engine is one file
 with a class (`base.Engine` for what it does, `base.Kind` for what the harness asks of it) and one entry of `ENGINES`.
 """
 

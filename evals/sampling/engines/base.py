@@ -27,7 +27,7 @@ have so far; it raises to stop."""
 
 @dataclass(frozen=True)
 class Decoding:
-    """How tokens are chosen: temperature 0 is greedy; `max_tokens` counts the response alone.
+    """How tokens are chosen: temperature 0 is greedy. `max_tokens` counts the response alone.
 
     The values that are None are off. An engine names those that it can express (`Kind.decoding`).
 
@@ -35,7 +35,7 @@ class Decoding:
         top_k: only the k most likely tokens. min_p: only tokens with at least this share of the most likely one's
             probability, before top_p is applied to what is left. repetition_penalty: divides the positive logits of
             tokens that the prompt or the response has, and multiplies the negative ones (arXiv 1909.05858, section
-            4.1). stop: texts that end a response; they are not part of it.
+            4.1). stop: texts that end a response. They are not part of it.
         chat_template_kwargs: variables of the model's chat template, as enable_thinking. reasoning_effort, extra_body:
             fields of a server's request.
     Raises:
@@ -79,7 +79,7 @@ class Request:
     """One sample to generate: only `seed` decides its randomness, in any batch.
 
     The model continues `prompt_text`, special tokens included. `messages` is the conversation that it was rendered
-    from, None for a plain prompt; an engine for a server with its own chat template sends these instead.
+    from, None for a plain prompt. An engine for a server with its own chat template sends these instead.
 
     `forced` is a prefix of the response, in token ids: the model continues it. The completion is then the
     whole response: its text and its tokens begin with these, and `max_tokens` counts them.
@@ -96,7 +96,7 @@ class Request:
 class Completion:
     """One generated sample.
 
-    `tokens` counts the generated tokens, end token included, and the forced ones; None where a server does not say.
+    `tokens` counts the generated tokens, end token included, and the forced ones, or None where a server does not say.
     `finish_reason` is "stop" (the model ended), "length" (cut off at max_tokens), None where a server does not say, or
     another word of the server's, which says nothing of the text. There is no whole response to grade where it is one of
     `evals.grading.verdicts.WITHHELD`.
@@ -130,7 +130,7 @@ class Kind:
 
 
 class Engine(Protocol):
-    """Turns requests into completions. Creating one loads nothing heavy; the first use does."""
+    """Turns requests into completions. Creating one loads nothing heavy. The first use does."""
 
     @property
     def chunk_rows(self) -> int:
@@ -139,12 +139,12 @@ class Engine(Protocol):
 
     @property
     def tokenizer(self) -> Any:
-        """The model's tokenizer, for its chat template; None if a server has it and takes messages."""
+        """The model's tokenizer, for its chat template, or None if a server has it and takes messages."""
         ...
 
     @property
     def context(self) -> int | None:
-        """The maximum number of tokens of a prompt and its response; None if only the loaded model knows it."""
+        """The maximum number of tokens of a prompt and its response, or None if only the loaded model knows it."""
         ...
 
     def describe(self) -> dict[str, Any]:
@@ -154,7 +154,7 @@ class Engine(Protocol):
     def generate(
         self, requests: Sequence[Request], decoding: Decoding, on_step: OnStep | None = None
     ) -> Iterator[list[Completion]]:
-        """Generate one completion for each request; yields a batch of them as it finishes, in any order.
+        """Generate one completion for each request. Yields a batch of them as it finishes, in any order.
 
         Raises:
             UsageError: a request that this model cannot take. EngineError: generation failed.

@@ -51,7 +51,7 @@ def encode(
     token is added if the model wants one and there is none.
 
     Raises:
-        UsageError: a prompt and its response do not fit a context of that many tokens; or the forced prefix leaves no
+        UsageError: a prompt and its response do not fit a context of that many tokens, or the forced prefix leaves no
             room for another token.
     """
     encoded: dict[str, tuple[int, ...]] = {}
@@ -110,19 +110,19 @@ def model_stop_tokens(model_path: str, tokenizer: object) -> list[int]:
 
 
 def cut_at(text: str, stop: Sequence[str]) -> str | None:
-    """The text before the first of these texts in it; None if it has none of them."""
+    """The text before the first of these texts in it, or None if it has none of them."""
     places = [place for end in stop if (place := text.find(end)) >= 0]
     return text[: min(places)] if places else None
 
 
 def before_stop(text: str, stop: Sequence[str]) -> str:
-    """The text before the first of these texts in it; the whole text if it has none of them."""
+    """The text before the first of these texts in it. The whole text if it has none of them."""
     cut = cut_at(text, stop)
     return text if cut is None else cut
 
 
 def ended_after(tokenizer: object, row: Sequence[int], stop: Sequence[str]) -> int | None:
-    """The number of tokens of the row up to the one that completes the first of these texts; None without one."""
+    """The number of tokens of the row up to the one that completes the first of these texts, or None without one."""
 
     def has_ended(tokens: int) -> bool:
         return cut_at(texts_of(tokenizer, [row[:tokens]])[0], stop) is not None

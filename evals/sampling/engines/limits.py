@@ -13,7 +13,7 @@ CUT, PACKED = "rlvr.cut", "rlvr.packed"  # in `extensions`: the reply was longer
 
 
 def limit(response: Any, largest: int) -> None:
-    """Read no more than `largest` bytes of a reply, whose header came; its `extensions` then say so.
+    """Read no more than `largest` bytes of a reply, whose header came. Its `extensions` then say so.
 
     The HTTP library unpacks a chunk whole: 64 KiB of gzip are 64 MiB of zeros.
 

@@ -14,12 +14,12 @@ DTYPES = ("float32", "bfloat16", "float16", "float64", "auto")
 
 
 class LocalModel(Kind):
-    """A model that runs in this process; its tokenizer is loaded when it is first needed.
+    """A model that runs in this process. Its tokenizer is loaded when it is first needed.
 
     Args:
         model_path: a folder, or an id on the hub.
-        device: "cpu", "cuda", "cuda:1"; None takes a GPU if there is one.
-        dtype: "float32", "bfloat16", ...; None is float32 on a CPU and the checkpoint's own on a GPU.
+        device: "cpu", "cuda", "cuda:1". None takes a GPU if there is one.
+        dtype: "float32", "bfloat16", .... None is float32 on a CPU and the checkpoint's own on a GPU.
         batch_rows: the most requests that are taken together.
     """
 

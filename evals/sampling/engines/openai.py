@@ -1,9 +1,9 @@
 """Any server that speaks OpenAI's HTTP interface: chat prompts to /chat/completions, plain ones to /completions.
 
 The server has the model and its chat template. Each request carries its seed. It is unknown here whether the server
-uses the seed, and whether its samples depend on other requests; `describe()` says so. Values that OpenAI's interface
+uses the seed, and whether its samples depend on other requests. `describe()` says so. Values that OpenAI's interface
 does not have (top_k, min_p, repetition_penalty, chat_template_kwargs) are sent under the names that vLLM and SGLang
-take; another server may refuse or ignore them.
+take. Another server may refuse or ignore them.
 
 The openai SDK sends a request, and sends it again after a temporary fault. The key comes from OPENAI_API_KEY
 and goes into one header. Redirections are refused, because they would send the key to another host. The key is removed
@@ -39,7 +39,7 @@ LARGEST = 32 << 20  # bytes of a reply, unpacked
 # a prefix of the response: vLLM continues it if told so, llama.cpp's server by itself
 CONTINUE = {"continue_final_message": True, "add_generation_prompt": False}
 LONGEST = 2000  # characters of what is shown of a reply
-CHUNK_ROUNDS = 64  # requests per connection in a chunk; all connections wait for a chunk's last request
+CHUNK_ROUNDS = 64  # requests per connection in a chunk. All connections wait for a chunk's last request
 STEP_S = 1.0  # seconds between two calls of `on_step`
 EXTENSIONS = ("top_k", "min_p", "repetition_penalty", "chat_template_kwargs")  # fields beyond OpenAI's interface
 
@@ -51,7 +51,7 @@ class OpenAIEngine(Kind):
         model: the model's name on the server.
         url: the server's base address, as in "http://127.0.0.1:8000/v1".
         concurrency: the maximum number of simultaneous requests.
-        price_in, price_out: USD for a million tokens of prompts and of responses; None: no price is reported.
+        price_in, price_out: USD for a million tokens of prompts and of responses. None: no price is reported.
     Raises:
         UsageError: an address that is not http(s) or has a password in it, a key that no header can hold, a number
             below 1, a negative price.
@@ -81,7 +81,7 @@ class OpenAIEngine(Kind):
             stated, missing = ("price_in", "price_out") if price_out is None else ("price_out", "price_in")
             raise UsageError(f"{stated}: expected {missing} with it, as 0 for nothing")
         self.prices = (price_in, price_out)
-        self.trouble = ""  # what the last reply was that is asked for again, in words; "" for none
+        self.trouble = ""  # what the last reply was that is asked for again, in words. "" for none
         self.used: Counter[str] = Counter()  # requests, retries, tokens of prompts and responses, replies without them
         self._key = _key()
         self._named: set[str] = set()  # what the server said its model is
@@ -155,7 +155,7 @@ class OpenAIEngine(Kind):
 
         Raises:
             UsageError: a request has a prefix of its response: a server takes text, not tokens.
-            EngineError: a request failed for good; it names problem and sample. Finished completions are yielded first.
+            EngineError: a request failed for good. It names problem and sample. Finished completions are yielded first.
         """
         if any(request.forced for request in requests):
             raise UsageError("engine openai cannot continue the prefix of a response. Expected a local engine")

@@ -21,7 +21,7 @@ class Reading:
 
     @classmethod
     def of_prompts(cls, model: Any, prompts: Sequence[tuple[int, ...]], room: int, pad_token: int) -> Reading:
-        """Read every distinct prompt once, padded on the left; the cache is then copied for the rows that share it.
+        """Read every distinct prompt once, padded on the left. The cache is then copied for the rows that share it.
 
         Args:
             room: the most tokens that will be read after a prompt.
@@ -47,7 +47,7 @@ class Reading:
         return cls(model, result.logits[:, -1], cache, whole, mask.sum(1), width).select(rows)
 
     def select(self, rows: Tensor) -> Reading:
-        """These rows, in this order; only one of the two readings may be used afterwards."""
+        """These rows, in this order. Only one of the two readings may be used afterwards."""
         self.cache.batch_select_indices(rows)
         return Reading(self.model, self.logits[rows], self.cache, self.mask[rows], self.position[rows], self.length)
 

@@ -1,6 +1,6 @@
 """Copies of an engine in separate processes, one for each GPU of this machine.
 
-Requests are cut into pieces; each idle replica takes the next. With `batch_rows` of at most requests / replicas the
+Requests are cut into pieces. Each idle replica takes the next. With `batch_rows` of at most requests / replicas the
 pieces are the batches that a single engine forms.
 """
 
@@ -20,7 +20,7 @@ from evals.errors import UsageError
 from evals.processes import shielded
 from evals.sampling.engines.base import Completion, Decoding, EngineError, OnStep, Request
 
-CHUNK_PIECES = 16  # pieces per replica in a chunk; all replicas wait for a chunk's last piece
+CHUNK_PIECES = 16  # pieces per replica in a chunk. All replicas wait for a chunk's last piece
 STEP_S = 1.0  # seconds between two calls of `on_step`
 LARGEST_PIECE = 512  # requests: a piece is stored once it is complete
 
@@ -32,7 +32,7 @@ def cut(requests: Sequence[Request], rows: int, replicas: int) -> list[Sequence[
 
 
 class Replicas:
-    """`count` processes that each hold the engine `kind(model_path, **options)`; they start at the first request.
+    """`count` processes that each hold the engine `kind(model_path, **options)`. They start at the first request.
 
     Args:
         kind: the engine's class.
@@ -75,7 +75,7 @@ class Replicas:
         return int(self._local.chunk_rows) * self.count * CHUNK_PIECES
 
     def describe(self) -> dict[str, Any]:
-        """The description of one replica; their number changes no sample."""
+        """The description of one replica. Their number changes no sample."""
         description: dict[str, Any] = self._local.describe()
         return description
 
@@ -107,7 +107,7 @@ class Replicas:
                 self.close()
 
     def close(self) -> None:
-        """End the processes; the next request starts new ones."""
+        """End the processes. The next request starts new ones."""
         pool, self._pool = self._pool, None
         if pool is not None:
             for process in list((pool._processes or {}).values()):
@@ -145,7 +145,7 @@ class Replicas:
 
 
 def _begin(devices: Any, kind: Any, model_path: str, options: dict[str, Any]) -> None:
-    """Take a device and make the engine; end as soon as the process that started this one has ended."""
+    """Take a device and make the engine. End as soon as the process that started this one has ended."""
     global _engine
     threading.Thread(target=_end_with_parent, daemon=True).start()
     os.dup2(2, 1)  # stdout is for results

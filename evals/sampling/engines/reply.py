@@ -16,7 +16,7 @@ ENDS: Mapping[str, tuple[str, ...]] = {  # ours -> what servers call it, in lowe
     ),
     "error": ("error", "abort", "aborted", "cancelled", "canceled", "failed", "insufficient_system_resource"),
 }  # fmt: skip
-_OURS = {server_reason: our_reason for our_reason, names in ENDS.items() for server_reason in names}
+_REASONS = {server_reason: our_reason for our_reason, names in ENDS.items() for server_reason in names}
 _TEXTS = ("text", "output_text")  # the types of a part that is of the response
 _HALF = re.compile("[\ud800-\udfff]")  # half of a surrogate pair: no file in UTF-8 holds it
 
@@ -76,7 +76,7 @@ def read_reply(body: str, *, chat: bool) -> Reply:
 
 
 def _text(content: object) -> str | None:
-    """The text of a message: as it is, or the parts of it that are no thought, image or call; None without one."""
+    """The text of a message: as it is, or the parts of it that are no thought, image or call, or None without one."""
     if content is None or isinstance(content, str):
         return content
     texts = []
@@ -93,12 +93,12 @@ def _text(content: object) -> str | None:
 
 
 def _ended(reason: str | None) -> str | None:
-    """Our word for a finish reason; the server's own word where we have none."""
-    return _OURS.get(reason.lower(), _HALF.sub("\ufffd", reason)) if reason else None
+    """Our word for a finish reason. The server's own word where we have none."""
+    return _REASONS.get(reason.lower(), _HALF.sub("\ufffd", reason)) if reason else None
 
 
 def _count(number: object) -> int | None:
-    """A number of tokens; None for what is none."""
+    """A number of tokens, or None for what is none."""
     if isinstance(number, bool) or not isinstance(number, (int, float)) or number != number:
         return None
     return int(number) if 0 <= number <= MOST_TOKENS and number == int(number) else None

@@ -6,7 +6,7 @@ cumulative distribution at the row's next number. The samples of one problem sha
 cache is copied. And ended rows leave the batch, which is why the trainer's rollouts on a CPU use the loop too.
 
 Equal seeds give equal samples in any batch up to the rounding of floating-point sums, which depends a little on the
-batch's shape; the same batches give the same samples exactly.
+batch's shape. The same batches give the same samples exactly.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ class TransformersEngine(LocalModel):
 
     Args:
         model_path: a folder, or an id on the hub.
-        device: "cpu", "cuda", "cuda:1"; None takes a GPU if there is one.
-        dtype: "float32", "bfloat16", ...; None is float32 on a CPU and the checkpoint's own on a GPU.
-        batch_rows: the most rows decoded together; fewer where the cache would not fit.
+        device: "cpu", "cuda", "cuda:1". None takes a GPU if there is one.
+        dtype: "float32", "bfloat16", .... None is float32 on a CPU and the checkpoint's own on a GPU.
+        batch_rows: the most rows decoded together. Fewer where the cache would not fit.
     """
 
     # a hook, which a rehearsal sets: other requests in place of those of a call of `generate`
@@ -95,14 +95,14 @@ class TransformersEngine(LocalModel):
         return {"name": "transformers", "device": self.device.split(":")[0], "dtype": self.dtype, **versions}
 
     def prompt_nats(self, requests: Iterable[Request]) -> PromptNats | None:
-        """How well the model predicts the first prompts; loads the model."""
+        """How well the model predicts the first prompts. Loads the model."""
         texts = list(dict.fromkeys(request.prompt_text for request in requests))[:PROMPTS]
         return prompt_nats(self.model, self.tokenizer, [prompt_tokens(self.tokenizer, text) for text in texts])
 
     def generate(
         self, requests: Sequence[Request], decoding: Decoding, on_step: OnStep | None = None
     ) -> Iterator[list[Completion]]:
-        """One completion for each request, a batch at a time; the shortest prompts first.
+        """One completion for each request, a batch at a time. The shortest prompts first.
 
         Raises:
             UsageError: a prompt and its response do not fit the model's context.
@@ -134,8 +134,8 @@ class TransformersEngine(LocalModel):
         if self.device == "cpu":
             return CPU_CACHE_BYTES
         free, total = torch.cuda.mem_get_info(self.device)
-        mine = total // jobs_on_card() - torch.cuda.memory_reserved(self.device)
-        return int(GPU_CACHE_SHARE * min(free, mine))
+        share = total // jobs_on_card() - torch.cuda.memory_reserved(self.device)
+        return int(GPU_CACHE_SHARE * min(free, share))
 
     def _decode_batch(
         self,
@@ -223,7 +223,7 @@ def decode(
         least_rows: so many rows stay in the batch, ended or not.
         ended: says which rows end, beside those with a stop token.
     Returns:
-        tokens: for each row its generated token ids (end token included); stopped: whether the row ended by itself.
+        tokens: for each row its generated token ids (end token included). stopped: whether the row ended by itself.
     Raises:
         EngineError: the model's output is NaN or infinite.
     """
@@ -242,7 +242,7 @@ def decode(
         for step in range(steps):
             if not bool(
                 (reading.logits < math.inf).all()
-            ):  # NaN is not below it; minus infinity only rules a token out
+            ):  # NaN is not below it. Minus infinity only rules a token out
                 raise EngineError(f"the model's output is NaN or infinite at token {step + 1} of a response")
             chosen = pick(reading.logits, rows, step)
             out[rows, step] = chosen

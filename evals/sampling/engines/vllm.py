@@ -18,7 +18,7 @@ from evals.sampling.engines.encode import cut_at, encode, marker_tokens, respons
 from evals.sampling.engines.local import LocalModel
 
 YIELD_ROWS = 64  # finished samples are handed on in groups of this size
-ENVIRONMENT = {  # environment variables that vLLM reads at import; the user's own values stay
+ENVIRONMENT = {  # environment variables that vLLM reads at import. The user's own values stay
     "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # its core runs in this process and dies with it
     "VLLM_LOGGING_LEVEL": "ERROR",
     "VLLM_LOGGING_STREAM": "ext://sys.stderr",  # stdout is for results
@@ -47,10 +47,10 @@ class VllmEngine(LocalModel):
 
     Args:
         model_path: a folder, or an id on the hub.
-        dtype: "float32", "bfloat16", ...; None is float32 on a CPU and the checkpoint's own on a GPU.
-        batch_rows: the most requests that vLLM is given at a time; it forms its batches from them.
+        dtype: "float32", "bfloat16", .... None is float32 on a CPU and the checkpoint's own on a GPU.
+        batch_rows: the most requests that vLLM is given at a time. It forms its batches from them.
         gpu_memory: the share of a GPU's memory that it may take, in (0, 1].
-        context: the longest prompt and response together, in tokens; None is what the model allows. A smaller one
+        context: the longest prompt and response together, in tokens. None is what the model allows. A smaller one
             fits where the cache for the model's own context does not.
         tensor_parallel: GPUs that share the model, of those that this process sees.
     """
@@ -146,7 +146,7 @@ class VllmEngine(LocalModel):
                 core.abort_request(list(waiting))
 
     def close(self) -> None:
-        """Free the model; the next request loads it again."""
+        """Free the model. The next request loads it again."""
         if (llm := self.__dict__.pop("llm", None)) is not None:
             shut_down(llm)
 

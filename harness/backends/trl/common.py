@@ -85,7 +85,7 @@ def passes_dtype(precision: Precision) -> str:
 
 
 def to_lora_config(training: Training) -> dict[str, Any] | None:
-    """Keyword arguments for `peft.LoraConfig` over all linear layers; None when all weights are trained."""
+    """Keyword arguments for `peft.LoraConfig` over all linear layers, or None when all weights are trained."""
     rank = training.lora_rank.value
     if rank is None:
         return None
@@ -131,7 +131,7 @@ def reporter(names: Mapping[str, str], out_dir: Path, on_metrics: OnMetrics) -> 
 class StopAtNonFinite:
     """For a transformers Trainer: raise Diverged at a loss or gradient norm that is not finite, before the update.
 
-    Every process checks its own loss; the gradient norm is that of all processes. Tied weights, which a checkpoint has
+    Every process checks its own loss. The gradient norm is that of all processes. Tied weights, which a checkpoint has
     once, are not missing.
     """
 
@@ -162,7 +162,7 @@ def saver(out_dir: Path, *, save_minutes: float, rollout_steps: int) -> Any:
 
     Args:
         save_minutes: the most training time that a kill may lose, if a rollout takes less.
-        rollout_steps: optimiser steps of one rollout; the one in progress is in no checkpoint, so it is finished first.
+        rollout_steps: optimiser steps of one rollout. The one in progress is in no checkpoint, so it is finished first.
     """
     from transformers import TrainerCallback
 
@@ -196,7 +196,7 @@ def run_to_end(
     The final model has the number type of the passes, which sampling and evaluation use too.
 
     Raises:
-        Interrupted: a signal asked to stop; the last step is saved.
+        Interrupted: a signal asked to stop. The last step is saved.
     """
     from transformers.trainer_callback import PrinterCallback
 
@@ -248,7 +248,7 @@ def run_to_end(
 
 @contextmanager
 def rollout_engine(trainer: Any, folder: str) -> Iterator[VllmEngine]:
-    """The vLLM of the rollouts with the current weights, for the model in `folder`; it may sleep afterwards."""
+    """The vLLM of the rollouts with the current weights, for the model in `folder`. It may sleep afterwards."""
     from evals.sampling.engines.vllm import VllmEngine
 
     rollouts = trainer.vllm_generation
@@ -267,7 +267,7 @@ def rollout_engine(trainer: Any, folder: str) -> Iterator[VllmEngine]:
 
 def save_snapshot(trainer: Any, folder: Path, precision: Precision) -> None:
     """Save the current policy as a plain model: LoRA merged, in the type of the passes, which sampling and evaluation
-    use too; all but its weights is its base model's. The trained weights do not change. Called on every process; the
+    use too. All but its weights is its base model's. The trained weights do not change. Called on every process. The
     main one writes."""
     import torch
 

@@ -26,7 +26,7 @@ IGNORED = -100  # label of a token that the loss passes over (torch's cross_entr
 
 
 def encode(prompt: str, solution: str, tokenizer: Any, *, max_tokens: int) -> dict[str, Any]:
-    """Token ids and labels of one row, cut to `max_tokens`; the prompt's labels are `IGNORED`.
+    """Token ids and labels of one row, cut to `max_tokens`. The prompt's labels are `IGNORED`.
 
     The prompt is tokenised separately from the solution, as in generation. The solution ends with the tokenizer's
     end-of-text token, at which sampling stops.
@@ -56,7 +56,7 @@ def finetune(
     on_metrics: OnMetrics,
     pairs: list[dict[str, str]] | None = None,
 ) -> dict[str, Any]:
-    """Train and save the final model under `out_dir/final`; continue from the last checkpoint when there is one.
+    """Train and save the final model under `out_dir/final`. Continue from the last checkpoint when there is one.
 
     Args:
         base_model: the resolved `declared.base_model` on this machine (a folder, or a hub id).

@@ -27,7 +27,7 @@ class TrlHardware(Hardware):
 
     @property
     def zero_stage(self) -> int:
-        """The ZeRO stage of the DeepSpeed configuration; 0 without one."""
+        """The ZeRO stage of the DeepSpeed configuration, 0 without one."""
         return 0 if self.deepspeed is None else int(self.deepspeed[4])
 
     @property

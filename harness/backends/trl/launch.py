@@ -32,7 +32,7 @@ class Order:
     """One training, in this process or in several.
 
     Args:
-        run: the run's folder. pairs: of a rejection-sampling round, the file of its rows; None: the declaration names
+        run: the run's folder. pairs: of a rejection-sampling round, the file of its rows. None: the declaration names
             the data. steps_before: optimiser steps of the rounds before.
     """
 
@@ -46,7 +46,7 @@ class Order:
 
 
 def launch(job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardware: TrlHardware) -> dict[str, Any]:
-    """Train `job` into `out_dir/final`; returns what the record keeps (see `train`, `finetune` and `run_rounds`).
+    """Train `job` into `out_dir/final`. Returns what the record keeps (see `train`, `finetune` and `run_rounds`).
 
     Raises:
         RuntimeError: the training processes ended with an error (their output is above it).
@@ -81,7 +81,7 @@ def _start(order: Order, recorder: Recorder) -> dict[str, Any]:
 
 
 def _run_processes(command: list[str], out_dir: Path) -> int:
-    """Run training processes to their end; returns the exit code. A second signal kills them."""
+    """Run training processes to their end. Returns the exit code. A second signal kills them."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # inherited: a scheduler signals every process
     try:
         started = subprocess.Popen(command, start_new_session=True, stderr=library_output.terminal())
@@ -129,7 +129,7 @@ def _train(order: Order, recorder: Recorder) -> dict[str, Any]:
 
 
 def main(order_file: str) -> None:
-    """One of several training processes: run the order; the first process writes the result."""
+    """One of several training processes: run the order. The first process writes the result."""
     from accelerate import PartialState
 
     library_output.keep_ours()

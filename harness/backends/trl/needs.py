@@ -115,7 +115,7 @@ def need(a: Architecture, training: Training, hardware: TrlHardware, gpu_memory:
         sequences = training.prompts_per_rollout.value * training.group_size.value / hardware.processes
         context = training.max_prompt_tokens.value + training.max_completion_tokens.value
         sampling["gathered weights"] = a.parameters * weights_bytes(how) if sharded and hardware.devices > 1 else 0.0
-        # under autocast float32 weights make a float32 cache; keys and values of one layer, and the weights, are cast
+        # under autocast float32 weights make a float32 cache. Keys and values of one layer, and the weights, are cast
         cast = how == "autocast" and training.lora_rank.value is None
         each = 4 if cast else weights_bytes(how)
         heads = 2 * a.heads * a.head_dim * (6 if cast else each)  # in one layer, repeated for all heads

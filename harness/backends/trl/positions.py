@@ -13,7 +13,7 @@ from typing import Any
 
 
 def positioned(model: Any) -> Callable[..., Any]:
-    """The model's forward pass; unless its positions are rotary, a row counts from 0 at its first token.
+    """The model's forward pass. Unless its positions are rotary, a row counts from 0 at its first token.
 
     A model whose pass takes no position ids is left as it is: it has none, or derives them from the mask.
 

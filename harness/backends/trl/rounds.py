@@ -37,7 +37,7 @@ Tune = Callable[..., dict[str, Any]]
 def run_rounds(
     declared: Rejection, *, base_model: str, seed: int, out_dir: Path, hardware: Hardware, tune: Tune
 ) -> dict[str, Any]:
-    """Run or resume all rounds. Returns the training's part of the record; the model is `out_dir/final`.
+    """Run or resume all rounds. Returns the training's part of the record. The model is `out_dir/final`.
 
     Args:
         base_model: the resolved `declared.base_model` on this machine.
@@ -143,7 +143,7 @@ def _drop(folder: Path) -> None:
 
 
 def read_samples(verdicts: Path, problems: Sequence[Problem]) -> list[Sample]:
-    """The rows of a verdict table as samples; those that could not be scored are neither correct nor incorrect."""
+    """The rows of a verdict table as samples. Those that could not be scored are neither correct nor incorrect."""
     import pyarrow.parquet as pq
 
     text_of = {problem.id: problem.problem for problem in problems}

@@ -34,7 +34,7 @@ from harness.step.step_metrics import STEP_METRICS
 if TYPE_CHECKING:
     from evals.grading import Grader
 
-# TRL's name of a step metric -> the name that both backends log; our own metrics have one name in both
+# TRL's name of a step metric -> the name that both backends log. Our own metrics have one name in both
 OUR_NAMES = {
     "reward": "train/reward",
     "reward_std": "train/reward_std",
@@ -48,14 +48,14 @@ OUR_NAMES = {
     "step_time": "train/step_seconds",
     **{name: name for name in (*STEP_METRICS, *SPREAD_METRICS, *MISMATCH_METRICS, UNEQUAL_BOXES)},
 }
-# environment variables that TRL sets for its vLLM; a later training would take itself for one of several processes
+# environment variables that TRL sets for its vLLM. A later training would take itself for one of several processes
 LAUNCHED = {"RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}
 
 
 def train(
     experiment: Experiment, *, base_model: str, seed: int, out_dir: Path, hardware: TrlHardware, on_metrics: OnMetrics
 ) -> dict[str, Any]:
-    """Train and save the final model under `out_dir/final`; continue from the last checkpoint when there is one.
+    """Train and save the final model under `out_dir/final`. Continue from the last checkpoint when there is one.
 
     Args:
         base_model: the resolved `experiment.base_model` on this machine (a folder, or a hub id).
@@ -134,7 +134,7 @@ def train(
 
 
 def reward_functions(experiment: Experiment, grader: Grader, *, policy: str) -> list[Callable[..., list[float | None]]]:
-    """One function for each reward, in the form that TRL calls; the responses of a step are graded once."""
+    """One function for each reward, in the form that TRL calls. The responses of a step are graded once."""
     from evals.grading.reasoning import begins
     from harness.step.rewards import score_responses
 
@@ -146,7 +146,7 @@ def reward_functions(experiment: Experiment, grader: Grader, *, policy: str) -> 
             prompts: list[str],
             completions: list[str],
             answer: list[str],
-            log_metric: Callable[[str, float], None] | None = None,  # TRL's; not there for greedy responses
+            log_metric: Callable[[str, float], None] | None = None,  # TRL's. Not there for greedy responses
             **_: Any,
         ) -> list[float | None]:
             if name == names[0]:  # TRL asks each reward in turn

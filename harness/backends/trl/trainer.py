@@ -49,14 +49,14 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
     """GRPOTrainer that trains `experiment.method`.
 
     A method that reads entropies or log-probabilities gets those of the current policy, on the whole step, before any
-    update. The first micro-batch's come from the loss's own pass; the others get an extra pass without gradients.
+    update. The first micro-batch's come from the loss's own pass. The others get an extra pass without gradients.
     """
 
     # a hook, which a rehearsal sets: it samples in place of a turn, which it gets with the prompts
     around_turn: ClassVar[Callable[[MethodTrainer, Turn, list[list[int]]], tuple[Any, Any]] | None] = None
 
     def __init__(self, experiment: Experiment, *, reference_model: str | None = None, **kwargs: Any) -> None:
-        """`reference_model`: folder or hub id; None: the model that is trained, as it is before the training."""
+        """`reference_model`: folder or hub id. None: the model that is trained, as it is before the training."""
         self.experiment = experiment
         self._stop = named(experiment.prompt.value).stop  # texts that end a response
         self._ended_by_text: list[bool] = []  # the responses of this process's rollout
@@ -73,12 +73,12 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
 
     @property
     def ref_model(self) -> Any:
-        """The reference; None: there is none, or it is the policy without its adapter."""
+        """The reference. None: there is none, or it is the policy without its adapter."""
         return self._reference
 
     @ref_model.setter
     def ref_model(self, model: Any) -> None:
-        # TRL creates it from the policy's own id, then wraps it; a teacher takes its place before
+        # TRL creates it from the policy's own id, then wraps it. A teacher takes its place before
         if model is not None and self._teacher is not None:
             how = {"dtype": model.dtype, "attn_implementation": model.config._attn_implementation}
             model, self._teacher = AutoModelForCausalLM.from_pretrained(self._teacher, **how), None
@@ -106,7 +106,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         return [before_stop(text, self._stop) for text in texts_of(self.processing_class, rows)]
 
     def _tokenize_prompts(self, prompts: list[str]) -> tuple[list[list[int]], None, dict[str, Any]]:
-        """The same token ids as in every sampler; TRL would add a second beginning-of-text token."""
+        """The same token ids as in every sampler. TRL would add a second beginning-of-text token."""
         tokens = {prompt: prompt_tokens(self.processing_class, prompt) for prompt in dict.fromkeys(prompts)}
         return [list(tokens[prompt]) for prompt in prompts], None, {}
 
@@ -140,7 +140,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         return cut, None if logps is None else [row[:end] for row, end in zip(logps, ends, strict=True)]
 
     def _sampled(self, prompt_ids: list[list[int]], *arguments: Any, **named: Any) -> tuple[Any, Any]:
-        """TRL's method; for a Qwen2 on a CPU the same responses from the same random numbers, in half the time. Also
+        """TRL's method. For a Qwen2 on a CPU the same responses from the same random numbers, in half the time. Also
         for other models on a CPU where texts end a response: `generate` reads no text, and goes on to the limit.
 
         Raises:
@@ -218,7 +218,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
     @torch.no_grad()
     def _self_taught(self, inputs: list[dict[str, Any]], output: dict[str, Any], correct: list[float]) -> Tensor:
         """Log-probabilities of the responses, [b, T], under the policy with the first other correct response of the
-        group in its prompt; without one, with the prompt as it is.
+        group in its prompt. Without one, with the prompt as it is.
 
         Args:
             correct: of the responses of all processes.
@@ -240,7 +240,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
 
     @torch.no_grad()
     def _greedy_rewards(self, inputs: list[dict[str, Any]]) -> Tensor:
-        """The reward of the greedy response to each row's prompt, [b]; the trainer generates one for each prompt."""
+        """The reward of the greedy response to each row's prompt, [b]. The trainer generates one for each prompt."""
         rows = list({row["prompt"]: row for row in inputs}.values())
         ids = [{"input_ids": list(prompt_tokens(self.processing_class, row["prompt"]))} for row in rows]
         encoded = self.processing_class.pad(ids, return_tensors="pt", padding_side="left").to(self.accelerator.device)
@@ -312,9 +312,9 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
                 )
             if "pi_squared" in self.experiment.method.reads:
                 fields["pi_squared"] = torch.cat([self._pi_squared(micro) for micro in micro_batches])
-            for ours, of_trl in (("rollout_logp", "sampling_per_token_logps"), ("ref_logp", "ref_per_token_logps")):
+            for signal, of_trl in (("rollout_logp", "sampling_per_token_logps"), ("ref_logp", "ref_per_token_logps")):
                 if of_trl in micro_batches[0]:
-                    fields[ours] = torch.cat([m[of_trl] for m in micro_batches])
+                    fields[signal] = torch.cat([m[of_trl] for m in micro_batches])
         rows, width = fields["mask"].shape
         fields = {name: self._gather(tensor) for name, tensor in fields.items()}
         batch = TokenBatch(
@@ -365,7 +365,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         return scaled
 
     def _distribution(self, model: object, micro: dict[str, Any]) -> tuple[Tensor, Distribution]:
-        """(log-probabilities of the completion tokens, [b, T]; the whole distributions), in one pass with gradient."""
+        """(log-probabilities of the completion tokens, [b, T], the whole distributions), in one pass with gradient."""
         logits, ids = self._logits(model, micro), micro["completion_ids"]
         logs = logits.log_softmax(-1)
         top, likeliest = likeliest_tokens(logits, self.experiment.method.likeliest)
@@ -390,7 +390,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
     # -- loss ----------------------------------------------------------------------------------------------------
 
     def _compute_loss(self, model: object, inputs: dict[str, Any]) -> Tensor:
-        """This micro-batch's part of the step's loss; the token weights already include the step's normaliser."""
+        """This micro-batch's part of the step's loss. The token weights already include the step's normaliser."""
         mask = inputs["completion_mask"].bool()
         pending, self._pending = self._pending, None
         sharded = self.is_deepspeed_enabled or self.is_fsdp_enabled  # no other pass between a pass and its backward
@@ -426,7 +426,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
                 torch.stack([trainers.detach(), inputs["sampling_per_token_logps"], mask.to(logp.dtype)])
             )
         self._log_step(entropies.detach())
-        # Processes average their gradients; the token weights sum to the whole step over all of them.
+        # Processes average their gradients. The token weights sum to the whole step over all of them.
         total: Tensor = loss * self.accelerator.num_processes
         return total
 
@@ -439,7 +439,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         advantages: Tensor,
         ref_logp: Tensor | None,
     ) -> None:
-        """Add this micro-batch's sums and counts of tokens: clipped ones of those with an advantage; KL to the
+        """Add this micro-batch's sums and counts of tokens: clipped ones of those with an advantage. KL to the
         reference (k3, nats)."""
         e = self.experiment
         bounds = {"clip_low": e.clip_low.value, "clip_high": e.clip_high.value}
@@ -454,7 +454,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
 
     @torch.no_grad()
     def _log_step(self, entropies: Tensor) -> None:
-        """After the last micro-batch, log the metrics of the whole step; entropies [b, T] are from the loss's pass."""
+        """After the last micro-batch, log the metrics of the whole step. Entropies [b, T] are from the loss's pass."""
         self._entropies.append(entropies)
         if len(self._entropies) < self._micro_batches:
             return
@@ -502,7 +502,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
 
 
 def _split(rollout: dict[str, Any], parts: int) -> list[dict[str, Any]]:
-    """Cut the sequences of a rollout into equal parts, in order; prompt groups stay together."""
+    """Cut the sequences of a rollout into equal parts, in order. Prompt groups stay together."""
     rows = len(rollout["rewards"])
     size = rows // parts
 

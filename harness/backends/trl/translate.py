@@ -1,4 +1,4 @@
-"""An experiment -> the arguments of TRL 1.16's GRPOConfig. Pure; imports neither TRL nor torch.
+"""An experiment -> the arguments of TRL 1.16's GRPOConfig. Pure. Imports neither TRL nor torch.
 
 The loss is ours (`harness.step.loss`, called by `trainer.MethodTrainer`): TRL's loss cannot weight the KL term, does
 not see a whole group when micro-batches split it, and fixes the advantage's epsilon at 1e-4. This file sets every TRL
@@ -21,7 +21,7 @@ from harness.step.rewards import GROUP_REWARDS
 from harness.step.step_metrics import OUTCOMES
 
 NAME = "TRL 1.16"
-# TRL's own loss is not used; these keep it from adding terms
+# TRL's own loss is not used. These keep it from adding terms
 _LOSS_NOT_USED = {
     "multi_objective_aggregation": "sum_then_normalize",
     "scale_rewards": "none",

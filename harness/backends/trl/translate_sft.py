@@ -1,7 +1,7 @@
-"""A supervised fine-tuning -> the arguments of TRL 1.16's SFTConfig. Pure; imports neither TRL nor torch.
+"""A supervised fine-tuning -> the arguments of TRL 1.16's SFTConfig. Pure. Imports neither TRL nor torch.
 
 The rows reach TRL as token ids with labels (`harness.backends.trl.finetune.encode`), so no default decides which tokens
-count in the loss; every other default that could change the mathematics is set by name.
+count in the loss. Every other default that could change the mathematics is set by name.
 """
 
 from __future__ import annotations

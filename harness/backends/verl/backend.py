@@ -74,7 +74,7 @@ class Verl(Backend[VerlHardware]):
         return launch(job, base_model, out_dir, recorder, hardware)
 
     def config(self, training: Training, hardware: VerlHardware, *, seed: int, out_dir: Path) -> dict[str, Any]:
-        """veRL's whole configuration, with every default, checked by veRL; without veRL only the values that the
+        """veRL's whole configuration, with every default, checked by veRL. Without veRL only the values that the
         harness sets, and `NOT_VALIDATED`. Does not read the data: `dataset_rows` gives the rows."""
         self.check(training, hardware)
         assert isinstance(training, Experiment)

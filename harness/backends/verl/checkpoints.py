@@ -22,7 +22,7 @@ KEPT = 2  # keep the previous one until the newest is verified
 
 
 def export(checkpoint: Path, final: Path, base_model: str) -> None:
-    """Copy the policy of a checkpoint to `final`, a plain model folder; all but its weights is its base model's."""
+    """Copy the policy of a checkpoint to `final`, a plain model folder. All but its weights is its base model's."""
     part = final.with_name(".final.part")
     shutil.rmtree(part, ignore_errors=True)
     shutil.copytree(checkpoint / "actor" / "huggingface", part)

@@ -1,5 +1,5 @@
 """The process that starts Ray and trains: `python -m harness.backends.verl.driver ORDER`, started by `launch`. Its
-output goes to a log; the steps go to a file, one line each (`trainer.MethodTrainer`).
+output goes to a log. The steps go to a file, one line each (`trainer.MethodTrainer`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def start_ray(config: object, order: Order) -> None:
         return
     arguments: dict[str, Any] = {"_temp_dir": str(order.scratch), "include_dashboard": False}
     if hardware.device == "cpu":
-        # veRL requests 3 CPUs per process and more for its services; on two cores these are logical, not real cores
+        # veRL requests 3 CPUs per process and more for its services. On two cores these are logical, not real cores
         arguments |= {"num_cpus": 16 * hardware.processes, "num_gpus": hardware.processes}
         arguments |= {"object_store_memory": 500_000_000}
         os.environ.pop("CUDA_VISIBLE_DEVICES", None)  # empty or of other GPUs, Ray refuses to count ours

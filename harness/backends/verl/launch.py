@@ -42,12 +42,12 @@ OnStep = Callable[[int, int, dict[str, float]], None]
 
 
 def launch(job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardware: VerlHardware) -> dict[str, Any]:
-    """Train `job` into `out_dir/final`, from its last whole checkpoint if there is one; returns what the record keeps.
+    """Train `job` into `out_dir/final`, from its last whole checkpoint if there is one. Returns what the record keeps.
 
     Raises:
         UsageError: the training data cannot be used.
-        RuntimeError: the training ended with an error, or stood still; the last lines of its log are in the message.
-        Interrupted: a signal asked to stop; the last rollout is saved.
+        RuntimeError: the training ended with an error, or stood still. The last lines of its log are in the message.
+        Interrupted: a signal asked to stop. The last rollout is saved.
     """
     import transformers
     from transformers import AutoConfig, AutoTokenizer
@@ -111,7 +111,7 @@ def launch(job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardwar
 
 
 def installed(hardware: VerlHardware) -> None:
-    """Raise UsageError if veRL is missing; set the environment that it reads at import."""
+    """Raise UsageError if veRL is missing. Set the environment that it reads at import."""
     from importlib.util import find_spec
 
     if find_spec("verl") is None:
@@ -133,7 +133,7 @@ def run_driver(order: Order, on_step: OnStep) -> None:
     steps, log = out_dir / STEPS, out_dir / LOG
     steps.write_text("")
     order_file = write_order(replace(order, scratch=scratch), out_dir)
-    torn, moved = "", time.monotonic()  # the beginning of a line that is being written; the time of the last step
+    torn, moved = "", time.monotonic()  # the beginning of a line that is being written. The time of the last step
 
     def look() -> None:
         nonlocal torn, moved
@@ -177,7 +177,7 @@ def environment(hardware: VerlHardware) -> dict[str, str]:
     if hardware.device == "cpu":
         settings |= {
             "VERL_PLATFORM": "cpu",
-            "VERL_ENGINE_DEVICE": "cuda",  # the FSDP engine is registered under this name; nothing of CUDA is touched
+            "VERL_ENGINE_DEVICE": "cuda",  # the FSDP engine is registered under this name. Nothing of CUDA is touched
             "VLLM_TARGET_DEVICE": "cpu",
             "VLLM_CPU_KVCACHE_SPACE": "1",
             "VLLM_CPU_OMP_THREADS_BIND": "nobind",

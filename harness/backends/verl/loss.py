@@ -1,6 +1,6 @@
 """The loss of a micro-batch, on veRL's workers: our equations on the current policy's log-probabilities and entropies.
 
-The method's output for the whole optimiser step (advantages, weights, gates, penalties) comes with the batch; the
+The method's output for the whole optimiser step (advantages, weights, gates, penalties) comes with the batch. The
 weights already hold the step's normaliser, so micro-batches and processes simply add up.
 """
 
@@ -92,5 +92,5 @@ def _loss(model_output: dict[str, Any], data: Any, experiment: Experiment) -> tu
     if ref_logp is not None:
         sums["kl"] = k3(logp.detach(), ref_logp).masked_fill(~mask, 0.0).sum()
     metrics = {f"sum_{name}": Metric(AggregationType.SUM, value.double()) for name, value in sums.items()}
-    # processes average their gradients; the token weights sum to the whole step over all of them
+    # processes average their gradients. The token weights sum to the whole step over all of them
     return loss * data["dp_size"], metrics

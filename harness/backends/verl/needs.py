@@ -27,7 +27,7 @@ def logits(a: Architecture, tokens: float, how: Mode, *, fused: bool, scaled: bo
     """Bytes of veRL's output head for the tokens of one forward pass: logits, their gradients, and copies.
 
     Bytes per token and word of the vocabulary as measured with torch's own operations (`fused`: a kernel that holds no
-    logits); `scaled`: one more copy, divided by the temperature.
+    logits). `scaled`: one more copy, divided by the temperature.
     """
     if fused:
         return 0.0

@@ -17,7 +17,7 @@ class Order:
     Args:
         base_model: a folder or a hub id. out_dir: holds the rows, and gets steps and checkpoints. rows: how many
             training prompts there are. policy: of answer extraction. vocab_size: of the model's output.
-        end_tokens: ids that end a response; one whose last token is another was cut off.
+        end_tokens: ids that end a response. One whose last token is another was cut off.
         stop: texts that end a response too. resume_from: a checkpoint. scratch: Ray's folder.
     """
 

@@ -61,7 +61,7 @@ class _CpuModule(types.ModuleType):
 
 @PlatformRegistry.register(platform="cpu")
 class PlatformCPU(PlatformBase):
-    """Ray sees a slot of the logical resource GPU; nothing behind it is one."""
+    """Ray sees a slot of the logical resource GPU. Nothing behind it is one."""
 
     device_name = vendor_name = "cpu"
     device_module = _CpuModule("rlvr_cpu")
@@ -86,7 +86,7 @@ class PlatformCPU(PlatformBase):
         return "gloo"
 
     def visible_devices_envvar(self) -> str:
-        return "CUDA_VISIBLE_DEVICES"  # what Ray sets for a slot; a CPU build of torch does not read it
+        return "CUDA_VISIBLE_DEVICES"  # what Ray sets for a slot. A CPU build of torch does not read it
 
     def ray_resource_name(self) -> str:
         return "GPU"

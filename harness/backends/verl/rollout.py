@@ -62,7 +62,7 @@ class GroupBuffer(ReplayBuffer):  # type: ignore[misc]
     """Returns complete prompt groups, in the order in which their prompts were sampled.
 
     Dynamic sampling (arXiv 2503.14476, section 3.2) drops groups whose scored rewards are all equal and samples whole
-    batches of prompts until enough groups remain; the first of them are taken. `sampler_kwargs`: dynamic (bool), rounds
+    batches of prompts until enough groups remain. The first of them are taken. `sampler_kwargs`: dynamic (bool), rounds
     (int, the largest number of batches sampled for one step).
 
     Raises:

@@ -58,7 +58,7 @@ def _defaults() -> DictConfig:
 
 
 def validate(config: DictConfig) -> None:
-    """Raise veRL's error for a configuration that it would refuse; this also builds its dataclasses."""
+    """Raise veRL's error for a configuration that it would refuse. This also builds its dataclasses."""
     from omegaconf import OmegaConf
     from verl.trainer.ppo.utils import need_critic, need_reference_policy
     from verl.utils.config import omega_conf_to_dataclass, validate_config
@@ -68,7 +68,7 @@ def validate(config: DictConfig) -> None:
     for model in (config.actor_rollout_ref.model, config.critic.model):
         OmegaConf.set_struct(model, False)
         model.pop("_target_")
-    with redirect_stdout(sys.stderr):  # it prints success messages there; our stdout is for results
+    with redirect_stdout(sys.stderr):  # it prints success messages there. Our stdout is for results
         validate_config(config, use_reference_policy=need_reference_policy(config), use_critic=need_critic(config))
     for section in ("actor_rollout_ref.actor", "actor_rollout_ref.rollout"):
         node = config

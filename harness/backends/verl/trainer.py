@@ -1,6 +1,6 @@
 """Our methods inside veRL's synchronous PPO trainer.
 
-veRL samples, scores, and computes log-probabilities, entropies and values on its workers; the advantage, the shaping,
+veRL samples, scores, and computes log-probabilities, entropies and values on its workers. The advantage, the shaping,
 the weights and the loss are ours, from the same functions that every backend uses. A method gets the sequences of one
 whole optimiser step, which is one call of veRL's update. With several updates per rollout, a pass without gradients
 precedes each, so that entropies and log-probabilities are the current policy's.
@@ -71,7 +71,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
 
     def _init_dataloader(self) -> None:
         super()._init_dataloader()
-        # veRL's learning rate moves with each call of its update; one call is one optimiser step here
+        # veRL's learning rate moves with each call of its update. One call is one optimiser step here
         with open_dict(self.config):
             self.config.actor_rollout_ref.actor.optim.total_training_steps = self.order.steps
 
@@ -136,7 +136,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         return batch
 
     def _update_policy(self, number: int, part: KVBatchMeta, rollout: dict[str, float]) -> None:
-        """One optimiser step, the number-th of its rollout; `rollout` are metrics that go with it."""
+        """One optimiser step, the number-th of its rollout. `rollout` are metrics that go with it."""
         # what the method reads is in veRL's own pass after the rollout, but for pi_squared and what bypassing replaces
         fresh = number == 0 and not self._reads_pi_squared() and not self._bypasses()
         if not fresh and self._reads_policy():
@@ -187,7 +187,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
             self.total_training_steps = self.global_steps  # veRL's loop ends after this one
 
     def _compute_metrics(self, batch: KVBatchMeta, metrics: dict[str, Any], *_: Any, **__: Any) -> None:
-        """Ours are written by `_report`; those of a rollout that trains the critic alone are written here."""
+        """Ours are written by `_report`. Those of a rollout that trains the critic alone are written here."""
         if self.config.trainer.critic_warmup > self.global_steps:
             last = self.order.experiment.updates_per_rollout.value - 1
             values = {**self._rollout_metrics(batch, metrics), **critic_metrics(metrics)}
@@ -296,7 +296,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         )
 
     def _micro_batches(self, rows: int) -> Tensor | None:
-        """[B]: the forward pass of each sequence; the same number on every process, as on the other backend."""
+        """[B]: the forward pass of each sequence. The same number on every process, as on the other backend."""
         actor = self.config.actor_rollout_ref.actor
         if actor.use_dynamic_bsz:
             return None
@@ -305,7 +305,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         return numbers
 
     def _apply_method(self, part: KVBatchMeta, *, fresh: bool) -> tuple[KVBatchMeta, dict[str, float]]:
-        """The method's output for this optimiser step, sent to the workers; and the metrics of the step."""
+        """The method's output for this optimiser step, sent to the workers, and the metrics of the step."""
         optional = {"pi_squared", "old_entropies"} - self.order.experiment.method.reads
         current = () if fresh or not self._reads_policy() else (name for name in CURRENT if name not in optional)
         data = self._fetch(part, *current)
@@ -327,7 +327,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         return part, metrics
 
     def _put(self, batch: KVBatchMeta, padded: dict[str, Tensor]) -> KVBatchMeta:
-        """Add [B, T] fields to the sequences of a batch; the returned meta lists them."""
+        """Add [B, T] fields to the sequences of a batch. The returned meta lists them."""
         mask = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=["response_mask"])
         fields = {name: response_to_nested(values, mask["response_mask"]) for name, values in padded.items()}
         extra = dict(batch.extra_info)
@@ -347,7 +347,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         return rollout_metrics(tokens, responses, metrics, group_size=size, ends=ends, by_text=by_text)
 
     def _step_number(self, update: int) -> int:
-        """The number of an optimiser step, from 1; `update` counts those of this rollout from 0."""
+        """The number of an optimiser step, from 1. `update` counts those of this rollout from 0."""
         return int((self.global_steps - 1) * self.order.experiment.updates_per_rollout.value + update + 1)
 
     def _report(self, update: int, values: dict[str, float]) -> None:

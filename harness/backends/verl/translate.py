@@ -1,6 +1,6 @@
-"""An experiment -> veRL 0.9.1's configuration, as flat dotted keys. Pure; imports neither veRL nor torch.
+"""An experiment -> veRL 0.9.1's configuration, as flat dotted keys. Pure. Imports neither veRL nor torch.
 
-The loss, the advantages and the sampling of groups are ours, so veRL's own settings for these are not used; they are
+The loss, the advantages and the sampling of groups are ours, so veRL's own settings for these are not used. They are
 still set to the experiment's values, or to off, so that the configuration that veRL prints is not misleading. Every
 other veRL default that could change the mathematics is set here by name.
 """
@@ -23,13 +23,13 @@ from harness.step.batch import DRAWS
 from harness.step.rewards import GROUP_REWARDS
 
 NAME = f"veRL {TESTED}"
-_HERE = Path(__file__).resolve().parent
+_FOLDER = Path(__file__).resolve().parent
 _AGGREGATIONS = {
     "sequence_mean": "seq-mean-token-mean",
     "token_mean": "token-mean",
     "fixed_length": "seq-mean-token-sum-norm",
     "sequence_sum": "seq-mean-token-sum",
-    "prompt_mean": "token-mean",  # veRL has none like it; the method's own weights decide
+    "prompt_mean": "token-mean",  # veRL has none like it. The method's own weights decide
 }
 
 
@@ -90,7 +90,7 @@ def _inexpressible(e: Experiment) -> dict[str, str]:
 
 
 def update_rows(experiment: Experiment, hardware: VerlHardware) -> tuple[int, int]:
-    """(sequences of an optimiser step on one process, sequences of one of its forward passes); ValueError if the counts
+    """(sequences of an optimiser step on one process, sequences of one of its forward passes). ValueError if the counts
     do not divide."""
     e = experiment
     return cut_update(e.prompts_per_rollout.value * e.group_size.value // e.updates_per_rollout.value, hardware)
@@ -227,7 +227,7 @@ def _reference(e: dict[str, Any], hardware: VerlHardware, micro_batch: int) -> d
 
 def _rollout(e: dict[str, Any], order: Order, micro_batch: int) -> dict[str, Any]:
     hardware, context = order.hardware, e["max_prompt_tokens"] + e["max_completion_tokens"]
-    # vLLM on a CPU: little cache; and no prompt in pieces, after which a seeded sample takes a step back that no CPU
+    # vLLM on a CPU: little cache, and no prompt in pieces, after which a seeded sample takes a step back that no CPU
     # generator can ("CPU Generator does not use offset")
     small = {"max_num_seqs": 64, "max_num_batched_tokens": max(4096, context), "enable_chunked_prefill": False}
     rollout = {
@@ -251,7 +251,7 @@ def _rollout(e: dict[str, Any], order: Order, micro_batch: int) -> dict[str, Any
         "log_prob_micro_batch_size_per_gpu": micro_batch,
         "agent.num_workers": 1 if hardware.device == "cpu" else 8,
         "agent.default_agent_loop": TRAINER,
-        "agent.agent_loop_config_path": str(_HERE / "rollout.yaml"),
+        "agent.agent_loop_config_path": str(_FOLDER / "rollout.yaml"),
     }
     if hardware.device == "cpu":
         rollout |= {**small, "enable_sleep_mode": False}
@@ -299,7 +299,7 @@ def _rewards(e: dict[str, Any], order: Order, draws: list[str]) -> dict[str, Any
 
 def _trainer(e: dict[str, Any], order: Order) -> dict[str, Any]:
     hardware, resume_from = order.hardware, order.resume_from
-    # veRL counts rollouts; the trainer skips the extra updates of the last one
+    # veRL counts rollouts. The trainer skips the extra updates of the last one
     steps = math.ceil(order.steps / e["updates_per_rollout"])
     return {
         # the advantage is the method's; of veRL's estimators only "gae" comes with a critic

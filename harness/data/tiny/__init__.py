@@ -1,4 +1,4 @@
-"""The tiny families: made-up problems, a tokenizer and a base model each; every method runs on two CPU cores.
+"""The tiny families: made-up problems, a tokenizer and a base model each. Every method runs on two CPU cores.
 
 chain.py      family "tiny": a chain of small calculations, told forwards or backwards
 search.py     family "tiny_search": find the signs of an equation by trying them
@@ -13,8 +13,8 @@ tiny_short    two steps, stated in the order of the calculation
 tiny_long     four steps, stated in the order of the calculation
 tiny_rare     three steps, stated backwards: only the rarer and longer of the two strategies solves them
 search_short  one sign to find
-search_long   two signs to find; the first is + or -
-search_rare   two signs to find; the first is *, which the systematic strategy tries last
+search_long   two signs to find. The first is + or -
+search_rare   two signs to find. The first is *, which the systematic strategy tries last
 
 ``tiny_validation`` and ``search_validation`` contain other problems of their family's tiers, for tuning.
 

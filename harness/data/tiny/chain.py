@@ -22,7 +22,7 @@ By name is longer, rarer and more often flawed, but also correct for a chain tol
 
 The answers that the base model was trained on sample route and finish without looking at the problem: this leaves
 reinforcement learning something to choose, and a policy that collapses onto told order loses pass@k on ``tiny_rare``.
-Numbers stay within 0..50. Standard library only; every random choice takes a ``random.Random``.
+Numbers stay within 0..50. Standard library only. Every random choice takes a ``random.Random``.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Operation = tuple[str, int]  # operator and number, such as ("+", 5)
 
 @dataclass(frozen=True)
 class Problem:
-    """``names[0]`` is ``start``; ``names[i+1]`` is ``steps[i]`` applied to ``names[i]``; the last name is asked for."""
+    """``names[0]`` is ``start``. ``names[i+1]`` is ``steps[i]`` applied to ``names[i]``. The last name is asked for."""
 
     start: int
     steps: tuple[Operation, ...]
@@ -96,7 +96,7 @@ def in_range(values: list[int]) -> bool:
 
 
 def sample_problem(rng: random.Random, n_steps: int, backwards: bool) -> Problem:
-    """A problem whose numbers stay within 0..50; told backwards, told order gives another number within 0..50."""
+    """A problem whose numbers stay within 0..50. Told backwards, told order gives another number within 0..50."""
     names = tuple(rng.sample(NAMES, n_steps + 1))
     while True:
         operators = [rng.choice("+-*") for _ in range(n_steps)]
@@ -108,7 +108,7 @@ def sample_problem(rng: random.Random, n_steps: int, backwards: bool) -> Problem
 
 
 def write_answer(problem: Problem, route: str, rng: random.Random) -> str:
-    """The answer that a route without an error writes for a problem; ``rng`` chooses the step words."""
+    """The answer that a route without an error writes for a problem. ``rng`` chooses the step words."""
     by_name = route == "by name"
     words = [f"{OPENERS[route]} {problem.start} is {problem.names[0]}"] if by_name else []
     value = problem.start
@@ -122,7 +122,7 @@ def write_answer(problem: Problem, route: str, rng: random.Random) -> str:
 
 
 class Chain(Family[Problem]):
-    """The family "tiny"; the rare shape is told backwards."""
+    """The family "tiny". The rare shape is told backwards."""
 
     SEED = NAME = "tiny"
     TRAIN_SHAPES: ClassVar = {(2, False): 0.32, (3, False): 0.37, (4, False): 0.31}

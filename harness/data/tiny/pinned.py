@@ -2,7 +2,7 @@
 
 Floating-point sums depend on the CPU's instruction set, so training the base model on another type of CPU gives another
 model (an outside review measured pass@1 of tiny_rare: 21.5 % here, 19.9 % on another CPU). The code that trained these
-models is `harness/data/tiny/base.py` at commit 254b451; it took about four minutes of two cores.
+models is `harness/data/tiny/base.py` at commit 254b451. It took about four minutes of two cores.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PINNED = {
 
 @cache
 def pinned(name: str) -> Path:
-    """The checkpoint folder of a pinned base model; checks its content once per process.
+    """The checkpoint folder of a pinned base model. Checks its content once per process.
 
     Raises:
         ValueError: no such model.

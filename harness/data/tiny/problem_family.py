@@ -77,7 +77,7 @@ class Family(ABC, Generic[P]):
 
     @abstractmethod
     def solution(self, problem: P, rng: random.Random) -> str:
-        """A correct answer; the route is sampled from those that are correct for the problem."""
+        """A correct answer. The route is sampled from those that are correct for the problem."""
 
     @abstractmethod
     def pieces(self) -> list[str]:

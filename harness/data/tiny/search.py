@@ -1,6 +1,6 @@
 r"""The second tiny problem family: find the signs that make an equation true, by trying them (countdown-like search).
 
-    Signs of 3 ? 5 ? 2 = 13?            + is 1, - is 2, * is 3; worked from left to right; one answer is correct
+    Signs of 3 ? 5 ? 2 = 13?            + is 1, - is 2, * is 3. Worked from left to right. One answer is correct
 
     finish   answer
     found    try 3 + 5 = 8 + 2 = 10 no try 3 * 5 = 15 - 2 = 13 yes \boxed{32}
@@ -15,7 +15,7 @@ is long enough. In turn is quick where the first sign is + or -, as in most trai
 as in ``search_rare``: a policy that collapses onto it loses pass@k there.
 
 The answers that the base model was trained on sample route and finish without looking at the problem, which leaves
-reinforcement learning something to choose. Standard library only; every random choice takes a ``random.Random``.
+reinforcement learning something to choose. Standard library only. Every random choice takes a ``random.Random``.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def code(signs: Signs) -> str:
 
 
 def attempt(numbers: tuple[int, ...], signs: Signs) -> tuple[str, int | None]:
-    """(what a try says, its value): ``("3 + 5 = 8 + 2 = 10", 10)``; the value is None once it leaves 0..50."""
+    """(what a try says, its value): ``("3 + 5 = 8 + 2 = 10", 10)``. The value is None once it leaves 0..50."""
     value, text = numbers[0], str(numbers[0])
     for sign, number in zip(signs, numbers[1:], strict=True):
         value = apply(value, (sign, number))
@@ -91,7 +91,7 @@ def sample_problem(rng: random.Random, gaps: int, times_first: bool) -> Problem:
 
 
 def write_answer(problem: Problem, route: str, rng: random.Random) -> str:
-    """The answer that finds the signs on this route; ``rng`` orders the tries."""
+    """The answer that finds the signs on this route. ``rng`` orders the tries."""
     order = list(product(SIGNS, repeat=len(problem.signs)))
     if route == "at random":
         rng.shuffle(order)
@@ -102,7 +102,7 @@ def write_answer(problem: Problem, route: str, rng: random.Random) -> str:
 
 
 class Search(Family[Problem]):
-    """The family "tiny_search"; the rare shape has * as its first sign, which ``in turn`` reaches last."""
+    """The family "tiny_search". The rare shape has * as its first sign, which ``in turn`` reaches last."""
 
     SEED, NAME = "tiny search", "search"
     TRAIN_SHAPES: ClassVar = {(1, False): 0.35, (2, False): 0.65}

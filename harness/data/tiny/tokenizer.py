@@ -1,7 +1,7 @@
 """The tiny tokenizer: each word, name, sign and whole number of a family is one token, so that sequences are short.
 
 In the chain family every sentence of a problem has six tokens (the first has four), so the inputs of a step are at a
-fixed distance; this helps the base model to learn in minutes.
+fixed distance. This helps the base model to learn in minutes.
 
 It is a ``Qwen2Tokenizer`` because ``AutoTokenizer`` uses that class for every Qwen2 checkpoint, whichever class the
 folder names (transformers 5.10). The class applies Qwen's rules for cutting text, which split numbers into digits.
@@ -42,7 +42,7 @@ def build_tokenizer(pieces: Sequence[str]) -> Qwen2Tokenizer:
     tokenizer = Qwen2Tokenizer(
         vocab={token: i for i, token in enumerate(alphabet)},
         merges=[],
-        unk_token=EOS,  # as Qwen has it; never used, since no text is unknown
+        unk_token=EOS,  # as Qwen has it. Never used, since no text is unknown
         eos_token=EOS,
         pad_token=PAD,
         extra_special_tokens=[USER, ASSISTANT],

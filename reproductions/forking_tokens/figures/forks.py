@@ -20,11 +20,11 @@ WORDS, MINIMUM = 15, 20
 
 
 def word_entropies(table: pd.DataFrame) -> pd.DataFrame:
-    """The mean entropy of each word; a word is a token without the white space around it.
+    """The mean entropy of each word. A word is a token without the white space around it.
 
     Returns:
         One row per word: `word`, `count`, `forks` (how often it is one),
-        `mean_entropy` (nats); the highest first (then the most frequent, then by the word). White space alone, or with
+        `mean_entropy` (nats). The highest first (then the most frequent, then by the word). White space alone, or with
         unprintable characters, is written as in Python ('\\n').
     Raises:
         ValueError: as `fork_threshold`.
@@ -45,7 +45,7 @@ def word_entropies(table: pd.DataFrame) -> pd.DataFrame:
 def fork_overlap(before: pd.DataFrame, after: pd.DataFrame) -> dict[str, float]:
     """The share of the highest-entropy tokens before training that are still among the highest after: `mean_of` them.
 
-    By chance it would be about `RHO`. Each model has one threshold for the whole table; the mean is over the problems
+    By chance it would be about `RHO`. Each model has one threshold for the whole table. The mean is over the problems
     with such tokens.
 
     Raises:
@@ -72,7 +72,7 @@ def _fork_words(number: int, run: str, table: pd.DataFrame) -> Plot:
     lists = {"highest": words.head(shown), "lowest": words.tail(shown).iloc[::-1]}
 
     def render(figure: Any) -> None:
-        for axis, (which, rows) in zip(figure.subplots(1, 2), lists.items(), strict=True):
+        for axis, (end, rows) in zip(figure.subplots(1, 2), lists.items(), strict=True):
             marks = [
                 f"{w if len(w) <= 14 else w[:13] + '…'}  ({n})"
                 for w, n in zip(rows["word"], rows["count"], strict=True)
@@ -81,7 +81,7 @@ def _fork_words(number: int, run: str, table: pd.DataFrame) -> Plot:
             axis.set_xlim(0, 1.05 * max(float(rows["mean_entropy"].max()), 1e-3))
             axis.locator_params(axis="x", nbins=4)
             axis.set_xlabel("mean entropy (nats)")
-            axis.set_title(f"{which} entropy")
+            axis.set_title(f"{end} entropy")
 
     caption = (
         f"{run}. Mean entropy of words that occur at least {least} times ({len(words)} of {len(every)}); in brackets "

@@ -1,10 +1,10 @@
 """The function of each token: formal, logical, metacognitive or semantic support (arXiv 2508.07534, Table 1, Table 5).
 
-The paper gives examples but no rule. Our rule: give every character of a response's text one category; a token has the
+The paper gives examples but no rule. Our rule: give every character of a response's text one category. A token has the
 category of most of its characters (`evals.analysis.words.categorise`). All pieces of a word, and all words of a phrase
 ("let's check"), thus have the same category.
 
-- formal: everything inside mathematics; outside it numbers, LaTeX commands, operators and symbols, variables (single
+- formal: everything inside mathematics. Outside it numbers, LaTeX commands, operators and symbols, variables (single
   letters, except a, A and I), and names of functions (word list).
 - logical, metacognitive: words and phrases of the list, `token_categories.yaml`.
 - semantic: every other word.

@@ -45,7 +45,7 @@ TENTHS = 10
 
 
 def probability_change(before: pd.DataFrame, after: pd.DataFrame) -> pd.Series:
-    """p_after - p_before of each token, in [-1, 1]; indexed as `before`.
+    """p_after - p_before of each token, in [-1, 1]. Indexed as `before`.
 
     Raises:
         ValueError: as `same_tokens`.
@@ -129,7 +129,7 @@ def change_distribution(names: Sequence[str], pairs: Pairs) -> Plot:
 
 
 def change_concentration(names: Sequence[str], pairs: Pairs) -> Plot:
-    """Where the largest probability changes are (arXiv 2508.07534, Fig. 4b: entropy; Fig. 5a: perplexity; position)."""
+    """Where the largest probability changes are (arXiv 2508.07534, Fig. 4b: entropy, Fig. 5a: perplexity, position)."""
     import pandas as pd
 
     parts = [concentration(b, probability_change(b, a)).assign(model=run) for run, (b, a) in pairs.items()]

@@ -38,7 +38,7 @@ PERPLEXITY = {  # Fig. 5b: high-entropy tokens of the responses of lowest and of
 
 
 def replacements(tokens: pd.DataFrame, groups: Mapping[str, Selection] = GROUPS, *, seed: int = 0) -> Plan:
-    """The prefixes that end with a chosen token (`o`) and with its alternative (`r`); a token in two groups once.
+    """The prefixes that end with a chosen token (`o`) and with its alternative (`r`). A token in two groups once.
 
     Args:
         tokens: the token table of whole responses. seed: of "random" selections.
@@ -78,7 +78,7 @@ def measure_impact(
     sampling: Sampling,
     groups: Mapping[str, Selection] = GROUPS,
 ) -> pd.DataFrame:
-    """I_t of the tokens of all groups: `replacements`' rows with the columns of `effects`; `drop` is I_t.
+    """I_t of the tokens of all groups: `replacements`' rows with the columns of `effects`. `drop` is I_t.
 
     Args:
         subject: as `measure`. tokens: the subject's token table.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def fit_entropy_reward(entropy: ArrayLike, reward: ArrayLike) -> tuple[float, float]:
-    """(a, b) of the law, by least squares over the steps of a training, [N] each; the fit does not enforce a, b > 0.
+    """(a, b) of the law, by least squares over the steps of a training, [N] each. The fit does not enforce a, b > 0.
 
     Args:
         entropy: mean token entropy of a step, nats. reward: mean reward (or accuracy) of the same step.

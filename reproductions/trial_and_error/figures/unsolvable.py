@@ -18,7 +18,7 @@ MOST = 20  # bars
 
 
 def unsolvable(tables: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, CommonProblems]:
-    """A row a problem, a column a model: whether none of its first k scored samples solves it; and what is compared.
+    """A row a problem, a column a model: whether none of its first k scored samples solves it, and what is compared.
 
     k is the largest that every problem with a verdict allows, the same for all models, because more samples solve more
     problems. A set belongs to one trained model: of several training seeds the first (lowest) counts.
@@ -41,7 +41,7 @@ def unsolvable(tables: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, Common
 
 def sets_of_models(unsolved: pd.DataFrame) -> pd.DataFrame:
     """A row a set of models, the largest first: `models`, the `problems` that exactly these leave unsolved (their
-    number) and `problem_ids`; each problem is in one. The set "" has the problems that every model solves.
+    number) and `problem_ids`. Each problem is in one. The set "" has the problems that every model solves.
     """
     import pandas as pd
 

@@ -16,7 +16,7 @@ from benchmarks.released.cases import CASES, Place
 from benchmarks.released.measure import BlindBatch, compare
 from benchmarks.released.page import Row, page
 from benchmarks.released.papers import PAPERS, Difference, Paper
-from benchmarks.released.processes import Found, environment, released
+from benchmarks.released.processes import CaseResult, environment, released
 from benchmarks.released.verdicts import CANNOT_RUN, COMPUTES, NEVER_ARRIVES, Judged, judge
 from harness.spec import catalogue
 from tests.benchmarks.released import toys
@@ -39,18 +39,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def run(folder: Path) -> dict[str, Found]:
+def run(folder: Path) -> dict[str, CaseResult]:
     """Each toy in a process of its own, as they are checkouts of their own."""
     toy = "tests.benchmarks.released.toys"
     return {name: released(toy, [name], folder, BATCHES)[name] for name in toys.CASES}
 
 
-def judged(gradients: Found) -> Judged:
+def judged(gradients: CaseResult) -> Judged:
     return judge(gradients, TOP, BATCHES, (1, 2))
 
 
 @pytest.mark.slow
-def test_a_right_checkout_computes_the_equation(run: dict[str, Found]) -> None:
+def test_a_right_checkout_computes_the_equation(run: dict[str, CaseResult]) -> None:
     right = judged(run["right"])
     assert right.verdict == COMPUTES
     assert all(abs(c.presence - 1) < 1e-6 and c.residual < 1e-6 for c in right.comparisons.values())
@@ -58,21 +58,21 @@ def test_a_right_checkout_computes_the_equation(run: dict[str, Found]) -> None:
 
 
 @pytest.mark.slow
-def test_a_mask_that_is_never_applied_is_found(run: dict[str, Found]) -> None:
+def test_a_mask_that_is_never_applied_is_found(run: dict[str, CaseResult]) -> None:
     never = judged(run["never"])
     assert never.verdict == NEVER_ARRIVES
     assert all(abs(c.presence) < 1e-6 and abs(c.residual - 1) < 1e-6 for c in never.comparisons.values())
 
 
 @pytest.mark.slow
-def test_missing_imports_are_stubbed_and_named(run: dict[str, Found]) -> None:
+def test_missing_imports_are_stubbed_and_named(run: dict[str, CaseResult]) -> None:
     stubbed = run["stubbed"]
     assert stubbed.stubs == ["absent_package", "torch.a_name_that_torch_lacks"] and stubbed.called == []
     assert judge(stubbed, TOP, BATCHES, (1,)).verdict == COMPUTES
 
 
 @pytest.mark.slow
-def test_a_checkout_that_writes_is_refused(run: dict[str, Found]) -> None:
+def test_a_checkout_that_writes_is_refused(run: dict[str, CaseResult]) -> None:
     writes = run["writes"]
     assert writes.refused == ["open for writing /tmp/rlvr-released-toy"]
     verdict = judge(writes, TOP, BATCHES, (1,)).verdict
@@ -81,13 +81,13 @@ def test_a_checkout_that_writes_is_refused(run: dict[str, Found]) -> None:
 
 
 @pytest.mark.slow
-def test_what_the_checkout_raises_is_the_finding(run: dict[str, Found]) -> None:
+def test_what_the_checkout_raises_is_the_finding(run: dict[str, CaseResult]) -> None:
     verdict = judged(run["broken"]).verdict
     assert verdict == f"{CANNOT_RUN}: NameError: name 'undefined_name' is not defined"
 
 
 def test_presence_and_residual_by_hand() -> None:
-    # b = (0, 0), m = (2, 0), r = (1, 1): <r - b, m - b> = 2 of |m - b|^2 = 4; |r - m| = sqrt(2), of |m - b| = 2
+    # b = (0, 0), m = (2, 0), r = (1, 1): <r - b, m - b> = 2 of |m - b|^2 = 4. |r - m| = sqrt(2), of |m - b| = 2
     b, m, r = torch.tensor([0.0, 0.0]), torch.tensor([2.0, 0.0]), torch.tensor([1.0, 1.0])
     half = compare(r, m, b)
     assert half.presence == pytest.approx(0.5) and half.residual == pytest.approx(2**0.5 / 2)
@@ -107,8 +107,8 @@ def test_a_cosine_is_blind_where_presence_is_not() -> None:
     assert absent.cosine > 0.999 and absent.presence == 0 and absent.residual == 1
 
 
-def synthetic(gradients: list[torch.Tensor]) -> Found:
-    return Found({(batch.name, 1): g for batch, g in zip(BATCHES, gradients, strict=True)})
+def synthetic(gradients: list[torch.Tensor]) -> CaseResult:
+    return CaseResult({(batch.name, 1): g for batch, g in zip(BATCHES, gradients, strict=True)})
 
 
 def test_a_difference_is_named_only_if_it_explains_every_batch_that_differs() -> None:
@@ -140,12 +140,12 @@ def test_the_page_has_a_value_in_every_column(tmp_path: Path) -> None:
 
 
 def test_a_called_stub_makes_no_result() -> None:
-    called = Found({}, called=["flash_attn.kernel()"])
+    called = CaseResult({}, called=["flash_attn.kernel()"])
     assert judge(called, TOP, BATCHES, (1,)).verdict.startswith(f"{CANNOT_RUN}: its update step calls what is not")
 
 
 def test_one_batch_is_not_enough() -> None:
-    single = Found({(BATCHES[0].name, 1): papers.gradient(forking, BATCHES[0])})
+    single = CaseResult({(BATCHES[0].name, 1): papers.gradient(forking, BATCHES[0])})
     with pytest.raises(ValueError, match=r"1 batches tell the method from its baseline\. Expected 2"):
         judge(single, TOP, BATCHES[:1], (1,))
 

@@ -1,4 +1,4 @@
-"""What the tests of interventions share: a token table by hand, and an engine that answers by a rule."""
+"""The shared parts of the tests of interventions: a token table by hand, and an engine that answers by a rule."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BENCHMARK = "numbers"
 
 
 def subject(model_path: Path, problems: Sequence[str], verdict: str = "correct") -> Subject:
-    """One sample a problem; every gold is 7."""
+    """One sample a problem. Every gold is 7."""
     columns = {"problem_id": list(problems), "sample": 0, "gold": "7", "verdict": verdict, "benchmark": BENCHMARK}
     prompts = {problem: f"{problem}+1=" for problem in problems}
     return Subject("model", {BENCHMARK: pd.DataFrame(columns)}, str(model_path), {BENCHMARK: prompts})
@@ -31,7 +31,7 @@ class Rule:
     def __init__(self, model_path: Path, right: Callable[[Request], bool]) -> None:
         self.tokenizer = load_tokenizer(str(model_path))
         self.right = right
-        self.asked: list[Request] = []
+        self.requests: list[Request] = []
 
     def describe(self) -> dict[str, Any]:
         return {"name": "rule"}
@@ -39,7 +39,7 @@ class Rule:
     def generate(
         self, requests: Sequence[Request], decoding: Decoding, on_step: Any = None
     ) -> Iterator[list[Completion]]:
-        self.asked += requests
+        self.requests += requests
         for request in requests:
             prefixed = response_text(self.tokenizer, [request.forced], [False])[0] if request.forced else ""
             text = prefixed + ("\\boxed{7}" if self.right(request) else "\\boxed{8}")

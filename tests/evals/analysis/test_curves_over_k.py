@@ -21,7 +21,7 @@ def test_distinct_answers_are_a_mean_over_k_subsets(classes: list[int | None], d
 
 
 def test_is_exact_for_many_samples() -> None:
-    # 640 samples: class 0 on half of them, 320 classes once. k = 640 counts them; one sample has one answer.
+    # 640 samples: class 0 on half of them, 320 classes once. k = 640 counts them. One sample has one answer.
     classes = [0] * 320 + list(range(1, 321))
     assert distinct_at_k(classes, 640) == 321 and distinct_at_k(classes, 1) == pytest.approx(1)
     for wrong in (0, 641):
@@ -30,8 +30,8 @@ def test_is_exact_for_many_samples() -> None:
 
 
 def test_curves_by_hand() -> None:
-    # p: classes 0, 1, 2, none: one sample has 3/4 answers; any 2 of 4: 6 pairs, 3 with none (1 answer), 3 with two
-    # answers: (3 + 6)/6 = 1.5; all: 3. q: class 0 always: 1.
+    # p: classes 0, 1, 2, none: one sample has 3/4 answers. Any 2 of 4: 6 pairs, 3 with none (1 answer), 3 with two
+    # answers: (3 + 6)/6 = 1.5. all: 3. q: class 0 always: 1.
     tables = {"a": table({"p": "c12n", "q": "cccc"})}
     frame, _ = diversity_curves(tables)
     assert frame["k"].tolist() == [1, 2, 4]
@@ -64,7 +64,7 @@ def test_problems_without_a_scored_sample_in_some_model_are_excluded() -> None:
     a = table({"p": "ccw", "q": "wwu", "r": "uuu", "s": "c"})
     b = table({"p": "cc", "q": "wwww", "r": "ccc"})
     same = keep_common_problems({"a": a, "b": b})
-    # p has 3 and 2 scored samples, q 2 and 4; r has none in a; s was not asked of b
+    # p has 3 and 2 scored samples, q 2 and 4. r has none in a. s was not asked of b
     assert (same.problems, same.excluded, same.k, same.unscored) == (("p", "q"), 2, 2, 4)
     assert len(same.tables["a"]) == 5 and len(same.tables["b"]) == 6
     assert "run: 2." in same.note() and "scored: 4." in same.note()

@@ -30,7 +30,7 @@ def test_the_table_describes_each_response() -> None:
 
 
 def test_a_withheld_response_has_no_form() -> None:
-    """Of two that came one is boxed, once; of the third there is no text."""
+    """Two came, and one of them is boxed, once. The third has no text."""
     texts, ends = [r"\boxed{1}", "so 2", ""], ["stop", "stop", "content_filter"]
     given = table({"p": "cwu"}, response=texts, finish_reason=ends, boxed=[True, False, False])
     shown = shares({"a": response_table(given)}).set_index("measure")
@@ -39,7 +39,7 @@ def test_a_withheld_response_has_no_form() -> None:
 
 
 def test_shares_are_means_over_problems() -> None:
-    # boxed: p 2 of 4, q 0 of 1, an unscored response counts; truncated is known of p alone: 1 of 4
+    # boxed: p 2 of 4, q 0 of 1, an unscored response counts. Truncated is known of p alone: 1 of 4
     given = table({"p": "cctu", "q": "w"}, finish_reason=["stop", "stop", "length", "stop", None])
     shown = shares({"a": response_table(given)}).set_index("measure")
     assert list(shown.index) == list(MEASURES)
@@ -51,7 +51,7 @@ def test_shares_are_means_over_problems() -> None:
 
 
 def test_lengths_by_hand() -> None:
-    # tokens are 10, 20, 30, 40 of p and 10 of q; p: c, w, u, unknown length
+    # tokens are 10, 20, 30, 40 of p and 10 of q. p: c, w, u, unknown length
     given = table({"p": "cwuw", "q": "c"}, tokens=[10, 20, 30, None, 10])
     rows = lengths({"a": response_table(given)}).set_index("outcome")
     assert rows["samples"].to_dict() == {"all": 4, "correct": 2, "incorrect": 1}
@@ -103,7 +103,7 @@ def test_numbers_and_captions() -> None:
     plots = {plot.name: plot for plot in plot_verdicts(runs)}
     assert list(plots) == ["pass_at_k", "answer_diversity", "response_length", "response_form"]
     curves = plots["pass_at_k"].numbers
-    # base: p 1 of 4, q 0 of 3; the other: 2 and 1 of 4. All problems have three scored samples.
+    # base: p 1 of 4, q 0 of 3. The other: 2 and 1 of 4. All problems have three scored samples.
     assert curves["k"].tolist() == [1, 2, 3] * 2
     assert curves.loc[curves["k"] == 1, "mean"].tolist() == pytest.approx([12.5, 37.5])
     caption = plots["pass_at_k"].caption

@@ -1,4 +1,4 @@
-"""Selected tokens are those asked for; continuations start with their prefix and are graded."""
+"""Selected tokens are those asked for. Continuations start with their prefix and are graded."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_a_finished_prefix_is_its_own_only_continuation(random_model: Path) -> N
     assert (got["ended"].text, got["ended"].tokens, got["ended"].finish_reason) == (letter, 2, "stop")
     assert (got["full"].text, got["full"].tokens, got["full"].finish_reason) == (letter * 12, 12, "length")
     assert got["open"].text == letter + "\\boxed{7}"
-    assert [request.key[0] for request in inner.asked] == ["open"]
+    assert [request.key[0] for request in inner.requests] == ["open"]
 
 
 ENTROPIES = {("a", 0): [0.1, 2.0, 0.5, 2.0, 0.0], ("a", 1): [1.0, 3.0], ("b", 0): [0.7]}
@@ -85,7 +85,7 @@ def test_random_tokens_come_from_the_response() -> None:
     alone = TABLE[TABLE["problem_id"] == "a"]
     assert taken(Selection("random", count=2), alone) == {key: at for key, at in first.items() if key[0] == "a"}
     sampled = {tuple(taken(Selection("random", count=2), seed=seed)["a", 0]) for seed in range(60)}
-    assert len(sampled) == 10  # every pair of 5 positions; each is missed by 60 samples with probability 0.9^60 = 0.2 %
+    assert len(sampled) == 10  # every pair of 5 positions. Each is missed by 60 samples with probability 0.9^60 = 0.2 %
 
 
 def test_tokens_are_selected_within_a_part_of_the_response() -> None:

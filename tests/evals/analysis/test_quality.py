@@ -18,7 +18,7 @@ def test_a_response_without_exactly_one_box_violates_the_format(text: str, viola
 
 
 def test_irrelevant_is_repetitive_or_garbled() -> None:
-    # "a b c a b c": 1 - 3/4 = 0.25 redundant; once more: 1 - 3/7 = 0.57; the paper's limit is 0.31
+    # "a b c a b c": 1 - 3/4 = 0.25 redundant. Once more: 1 - 3/7 = 0.57. The paper's limit is 0.31
     assert not flags("a b c a b c").irrelevant
     assert flags("a b c a b c a b c").irrelevant
     assert flags("so so so so so so").irrelevant

@@ -1,4 +1,4 @@
-"""Uncertainty by hand; the update-size proxy against what autograd says of a small model's output layer."""
+"""Uncertainty by hand. The update-size proxy against what autograd says of a small model's output layer."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tests.experiments import save_random_model
 
 
 def test_update_size_by_hand() -> None:
-    # pi = (1/2, 1/4, 1/4), o = 0: e - pi = (1/2, -1/4, -1/4), length sqrt(1/4 + 1/16 + 1/16) = sqrt(6)/4; ||h|| = 5
+    # pi = (1/2, 1/4, 1/4), o = 0: e - pi = (1/2, -1/4, -1/4), length sqrt(1/4 + 1/16 + 1/16) = sqrt(6)/4. ||h|| = 5
     log_p = torch.tensor([[0.5, 0.25, 0.25]], dtype=torch.float64).log()
     assert float(output_error(log_p, torch.tensor([0]))) == pytest.approx(math.sqrt(6) / 4)
     h = torch.tensor([[3.0, 4.0]], dtype=torch.float64)
     assert float(update_size(log_p, torch.tensor([0]), h)) == pytest.approx(5 * math.sqrt(6) / 4)
-    # nearly sure of the token: 1 - pi(o) = 1e-9 would be lost in 1 - 2 pi(o) + sum pi^2; the rest is one other token
+    # nearly sure of the token: 1 - pi(o) = 1e-9 would be lost in 1 - 2 pi(o) + sum pi^2. The rest is one other token
     sure = torch.tensor([[math.log1p(-1e-9), math.log(1e-9)]], dtype=torch.float64)
     assert float(output_error(sure, torch.tensor([0]))) == pytest.approx(math.sqrt(2) * 1e-9, rel=1e-6)
 
@@ -70,7 +70,7 @@ def test_the_nucleus_is_the_smallest_set(values: list[float], mass: float) -> No
 
 def test_narrow_and_wide_distributions_together() -> None:
     # each row from sure to nearly uniform over 10,000: sets of 1, of some hundred, of some thousand and nearly all are
-    # different steps of the search return these; the loop sorts everything
+    # different steps of the search return these. The loop sorts everything
     generator = torch.Generator().manual_seed(0)
     scale = torch.tensor([30.0, 6.0, 3.0, 2.0, 0.1, 1.0], dtype=torch.float64).unsqueeze(1)
     log_p = (scale * torch.randn(6, 10_000, generator=generator, dtype=torch.float64)).log_softmax(-1).view(2, 3, -1)

@@ -34,7 +34,7 @@ def test_no_value_is_nan_and_not_zero() -> None:
 
 
 def test_means_by_hand() -> None:
-    # bin 0: problem a has 1 and 3 (mean 2), b has 6: mean over problems (2 + 6)/2 = 4, pooled 10/3; bin 1: a alone
+    # bin 0: problem a has 1 and 3 (mean 2), b has 6: mean over problems (2 + 6)/2 = 4, pooled 10/3. Bin 1: a alone
     bins = by_bin([1.0, 3.0, 6.0, 5.0], np.array([0, 0, 0, 1]), ["a", "a", "b", "a"], count=3)
     assert bins["mean"].tolist()[:2] == [4.0, 5.0] and bins["pooled"].tolist()[:2] == [pytest.approx(10 / 3), 5.0]
     assert bins["count"].tolist() == [3, 1, 0] and bins["problems"].tolist() == [2, 1, 0]
@@ -43,7 +43,7 @@ def test_means_by_hand() -> None:
 
 def test_parts_of_a_response() -> None:
     table = pd.DataFrame({"position": [0, 1, 2, 3, 4, 0, 1], "length": [5] * 5 + [2] * 2})
-    # 5 tokens in 4 bins: floor(4 t / 5) = 0, 0, 1, 2, 3; 2 tokens: 0, 2
+    # 5 tokens in 4 bins: floor(4 t / 5) = 0, 0, 1, 2, 3. 2 tokens: 0, 2
     assert position_bins(table, 4).tolist() == [0, 0, 1, 2, 3, 0, 2]
 
 

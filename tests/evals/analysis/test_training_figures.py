@@ -50,7 +50,7 @@ def joined(*frames: pd.DataFrame) -> pd.DataFrame:
 
 
 def scores(shift: float = 0.0, seed: int = 0) -> pd.DataFrame:
-    """Steps 1 to 4; two benchmarks, evaluated at steps 2 and 4 (the second of them only at 4)."""
+    """Steps 1 to 4. Two benchmarks, evaluated at steps 2 and 4 (the second of them only at 4)."""
     return pd.DataFrame(
         {
             "model": "GRPO", "seed": seed, "step": [1, 2, 3, 4], "train/reward": 1.0,
@@ -125,7 +125,7 @@ def test_scores_are_in_percent_and_of_the_largest_k() -> None:
     plots = {plot.name: plot for plot in plot_scores(NAMES, seeds)}
     assert list(plots) == ["evaluation_a", "evaluation_b", "evaluation_average"]
     numbers = plots["evaluation_a"].numbers.set_index(["panel", "step"])
-    # seeds 0.2 and 0.3: mean 25 %; t(0.975, 1) = 12.706 times 0.1 / sqrt 2 / sqrt 2 = 0.6353
+    # seeds 0.2 and 0.3: mean 25 %. t(0.975, 1) = 12.706 times 0.1 / sqrt 2 / sqrt 2 = 0.6353
     assert numbers.loc["curve/a/avg_at_4"]["mean"].tolist() == pytest.approx([25, 35])
     assert numbers.loc[("curve/a/avg_at_4", 2), "high"] == pytest.approx(25 + 63.53, abs=0.01)
     assert numbers.loc["curve/a/mean_tokens"]["mean"].tolist() == [30, 20]  # tokens are no percentage

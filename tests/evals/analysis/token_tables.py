@@ -31,7 +31,7 @@ def token_table(
 def random_table(
     problems: int = 4, samples: int = 3, *, longest: int = 30, seed: int = 0, words: int = 8, shift: float = 0.0
 ) -> pd.DataFrame:
-    """A table with the columns of a token pass. Tokens, verdicts and lengths follow from the seed; `shift` alone moves
+    """A table with the columns of a token pass. Tokens, verdicts and lengths follow from the seed. `shift` alone moves
     log-probabilities and entropies, as another model that reads the same responses."""
     generator = np.random.default_rng(seed)
     parts = []

@@ -21,7 +21,7 @@ LETTERS = {
 def table(problems: Mapping[str, str], *, train_seed: int | None = None, **columns: Sequence[Any]) -> pd.DataFrame:
     """A row a letter: problem -> its samples' verdicts, "ccwnu" say. Digits are wrong answers of that class.
 
-    A right answer has class 0 and a `w` class 1; the others have none. Columns may be given in the order of the rows.
+    A right answer has class 0 and a `w` class 1. The others have none. Columns may be given in the order of the rows.
     """
     rows: list[dict[str, Any]] = []
     for problem, samples in problems.items():

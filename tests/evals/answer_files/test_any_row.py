@@ -57,8 +57,8 @@ VALUES = st.recursive(
 
 @pytest.mark.parametrize("name", ROWS)
 def test_each_row_has_its_format(name: str) -> None:
-    found = format_of(ROWS[name])
-    assert found is not None and found.about.name == name
+    format_found = format_of(ROWS[name])
+    assert format_found is not None and format_found.about.name == name
 
 
 def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -81,7 +81,7 @@ def test_a_row_with_another_value_somewhere_is_read_or_refused_in_words(
     part[last] = data.draw(VALUES)
     rows = [row] if data.draw(st.booleans()) else [ROWS[name], row]
     path = tmp_path / "rows.jsonl"
-    path.write_text("".join(json.dumps(one) + "\n" for one in rows))
+    path.write_text("".join(json.dumps(item) + "\n" for item in rows))
     columns = data.draw(st.sampled_from([{}, {"answer": "answer", "response": "response"}, {"problem_id": "problem"}]))
     try:
         samples = read_answers(path, Reading(columns, golds="any", label_threshold=1)).rows

@@ -30,18 +30,18 @@ def report(path: Path, pairs: list[tuple[str, str]], conventions: Conventions = 
 @pytest.mark.parametrize(("gold", "answer", "option", "gained", "lost"), CASES.values(), ids=CASES)
 def test_a_convention_that_changes_a_verdict_is_named(tmp_path, gold, answer, option, gained, lost):
     plain = [("7", "7"), ("8", "9")]  # one is right and one is wrong under any convention
-    found = report(tmp_path / "a.jsonl", [*plain, (gold, answer)])
-    assert [(e.option, e.gained, e.lost) for e in found.conventions] == [(option, gained, lost)]
-    assert f"{option}: 1 verdict changes (correct: +{gained}, -{lost})" in str(found)
+    graded = report(tmp_path / "a.jsonl", [*plain, (gold, answer)])
+    assert [(e.option, e.gained, e.lost) for e in graded.conventions] == [(option, gained, lost)]
+    assert f"{option}: 1 verdict changes (correct: +{gained}, -{lost})" in str(graded)
     name, _, value = option.partition("=")
     changed = Conventions(**{name: json.loads(value)})
     then = report(tmp_path / "a.jsonl", [*plain, (gold, answer)], changed)  # what is typed does what was said
-    assert then.verdicts.get("correct", 0) - found.verdicts["correct"] == gained - lost
+    assert then.verdicts.get("correct", 0) - graded.verdicts["correct"] == gained - lost
 
 
 def test_no_convention_is_named_that_changes_nothing(tmp_path):
-    found = report(tmp_path / "a.jsonl", [("7", "7"), ("8", "9"), ("x+1", "1+x")])
-    assert found.conventions == [] and "another convention" not in str(found)
+    graded = report(tmp_path / "a.jsonl", [("7", "7"), ("8", "9"), ("x+1", "1+x")])
+    assert graded.conventions == [] and "another convention" not in str(graded)
 
 
 def test_each_option_of_the_conventions_is_tried():

@@ -1,4 +1,4 @@
-"""What a large file costs: it says how far it is, and its verdicts are on disk before what else is asked of them."""
+"""The cost of a large file: it says how far it is, and its verdicts are on disk before what else is asked of them."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def a_file(folder: Path, problems: int = 6, samples: int = 5) -> Path:
 
 
 def test_every_part_of_the_work_is_told(tmp_path: Path) -> None:
-    told: dict[str, list[tuple[int, int]]] = {}
-    grade_file(a_file(tmp_path), progress=lambda unit, done, total: told.setdefault(unit, []).append((done, total)))
-    assert told["rows"][-1] == (30, 30)
-    assert told["problems whose answers are compared"] == [(done, 6) for done in range(1, 7)]
-    others = len(told["other policies"])
-    assert others > 1 and told["other policies"][-1] == (others - 1, others)
+    progress: dict[str, list[tuple[int, int]]] = {}
+    grade_file(a_file(tmp_path), progress=lambda unit, done, total: progress.setdefault(unit, []).append((done, total)))
+    assert progress["rows"][-1] == (30, 30)
+    assert progress["problems whose answers are compared"] == [(done, 6) for done in range(1, 7)]
+    other_policies = len(progress["other policies"])
+    assert other_policies > 1 and progress["other policies"][-1] == (other_policies - 1, other_policies)
 
 
 @pytest.mark.parametrize("after", ["policy_effects", "differing", "_scores", "advice"])
@@ -55,8 +55,8 @@ MANY = 2_000_000  # at a square of them, this would not end
 @pytest.mark.parametrize("closed", [0, MANY // 2, MANY])
 def test_boxes_in_boxes_take_time_by_their_number(closed: int) -> None:
     text = r"\boxed{" * MANY + "5" + "}" * closed
-    found = find_boxes(text)
-    assert [box.content for box in found] == [r"\boxed{" * (closed - 1) + "5" + "}" * (closed - 1)][: closed > 0]
+    boxes = find_boxes(text)
+    assert [box.content for box in boxes] == [r"\boxed{" * (closed - 1) + "5" + "}" * (closed - 1)][: closed > 0]
     [grade] = Grader().grade_responses([("5", text, None)])
     assert grade.verdict == ("wrong" if closed else "truncated")
     fewer = r"\boxed{" * (MANY // 10) + "5" + "}" * (closed // 10)

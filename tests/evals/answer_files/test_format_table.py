@@ -21,6 +21,6 @@ def test_texts_in_every_column_are_no_format_but_ours(form: type, tmp_path: Path
     """A table whose columns have a tool's names and hold texts alone, as a CSV: only formats of texts take it."""
     row = dict.fromkeys(form.required(), "a text")
     texts = {"verdicts", "rows", "verl", "nemo_skills", "human_eval", "evalplus", "opencompass", "opencompass_details"}
-    found = format_of(row)
-    assert found is None or found.about.name in texts, found
+    format_found = format_of(row)
+    assert format_found is None or format_found.about.name in texts, format_found
     assert (fault_of(form, row) is None) == (form.about.name in texts), json.dumps(row)

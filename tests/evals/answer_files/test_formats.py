@@ -54,14 +54,14 @@ def test_results_of_verl_oat_and_every_eval_ever(tmp_path: Path) -> None:
     (tmp_path / "b.json").write_text(json.dumps([result]))
     assert read(tmp_path / "b.json") == ("oat", [("q", "5", "r", False, None), ("q", "5", "s", True, None)])
     instance = {"sample_id": "a", "input": {"raw": "q", "reference": ["5"]}, "evaluation": {"is_correct": True}}
-    one, two = ({**instance, "output": {"raw": raw}} for raw in (["r"], ["r", "s"]))
-    assert read(lines(tmp_path / "c.jsonl", one)) == ("every_eval_ever", [("a", "5", "r", True, None)])
+    single, two = ({**instance, "output": {"raw": raw}} for raw in (["r"], ["r", "s"]))
+    assert read(lines(tmp_path / "c.jsonl", single)) == ("every_eval_ever", [("a", "5", "r", True, None)])
     with pytest.raises(ValueError, match="expected one response"):
         read(lines(tmp_path / "d.jsonl", two))
 
 
 def test_a_column_map_reads_lists_as_samples(tmp_path: Path) -> None:
-    """A list of responses has as many verdicts; a list of one gold, or of the same twice, is that one."""
+    """A list of responses has as many verdicts. A list of one gold, or of the same twice, is that one."""
     row = {"prompt": "q", "gt": ["5", 5], "model_output": ["r", "s"], "reward": [0.0, 1.0]}
     columns = {"problem": "prompt", "answer": "gt", "response": "model_output", "expected": "reward"}
     rows = read_answers(lines(tmp_path / "a.jsonl", row), Reading(columns)).rows
@@ -79,7 +79,7 @@ def test_any_table_with_a_column_map(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv"])
 def test_gold_and_response_are_enough(tmp_path: Path, suffix: str) -> None:
-    """Without ids each row is a problem of its own; rows of one problem's text are its samples."""
+    """Without ids each row is a problem of its own. Rows of one problem's text are its samples."""
     rows = [{"gold": "5", "response": "so \\boxed{5}"}, {"gold": "5", "response": "so \\boxed{6}"}]
     path = tmp_path / f"rows{suffix}"
     if suffix == ".csv":
@@ -165,7 +165,7 @@ def test_of_a_gold_that_is_a_solution_its_answer_is_compared() -> None:
 
 
 def test_a_gold_that_their_normalisation_cut() -> None:
-    """Their gold and their answer are both empty, for an answer in words; ours is what the response says."""
+    """Their gold and their answer are both empty, for an answer in words. Ours is what the response says."""
     row = replace(labelled("", True), their_answer="")
     east = Grade(Verdict.WRONG, "\\text{east}")
     assert (
@@ -179,15 +179,15 @@ def test_a_gold_that_their_normalisation_cut() -> None:
 
 
 def test_an_answer_in_another_form_is_said_of_the_policy_in_use() -> None:
-    row, none, found = labelled("5", True), Grade(Verdict.NO_ANSWER, None), Grade(Verdict.CORRECT, "5")
-    assert cause(row, none, [found]) == "answer not in a box"
-    assert cause(row, none, [found], policy="hashes") == "answer not in the form of hashes"
+    row, none, correct = labelled("5", True), Grade(Verdict.NO_ANSWER, None), Grade(Verdict.CORRECT, "5")
+    assert cause(row, none, [correct]) == "answer not in a box"
+    assert cause(row, none, [correct], policy="hashes") == "answer not in the form of hashes"
 
 
 def test_cause_is_the_extraction_where_another_policy_agrees_with_the_label() -> None:
-    ours, boxed = Grade(Verdict.WRONG, "7"), Grade(Verdict.CORRECT, "5")
+    wrong, boxed = Grade(Verdict.WRONG, "7"), Grade(Verdict.CORRECT, "5")
     row = labelled("5", True)
-    assert cause(row, ours, [ours, boxed]) == "another part of the response was extracted"
+    assert cause(row, wrong, [wrong, boxed]) == "another part of the response was extracted"
     nothing = Grade(Verdict.NO_ANSWER, None)  # no answer agrees with no label
     row = labelled("5", False)
     assert cause(row, Grade(Verdict.CORRECT, "5"), [nothing]).startswith("equal to the gold")

@@ -38,12 +38,12 @@ def test_responses_of_a_file_are_graded_and_scored(write, tmp_path):
     report = grade_file(write(RESPONSES), out=out)
     assert report.verdicts == {"correct": 1, "truncated": 1, "wrong": 2}
     assert (report.rows, report.problems, report.samples) == (4, 2, (2, 2))
-    # a: 1 of 2 right, b: 0 of 2. avg@2 = (1/2 + 0)/2 = 1/4; pass@2 = (1 + 0)/2; 3 of 4 have a box.
+    # a: 1 of 2 right, b: 0 of 2. avg@2 = (1/2 + 0)/2 = 1/4. Pass@2 = (1 + 0)/2. 3 of 4 have a box.
     values = {score.name: score.value for score in report.scores["answers"]}
     assert values["avg@2"] == pytest.approx(1 / 4) and "pass@1" not in values
     assert values["pass@2"] == pytest.approx(1 / 2)
     assert values["fmt"] == pytest.approx(3 / 4)
-    # maj@2: a has one vote each for 5 and 4, a tie, so 1/2; b has one vote, for a wrong answer.
+    # maj@2: a has one vote each for 5 and 4, a tie, so 1/2. b has one vote, for a wrong answer.
     assert values["maj@2"] == pytest.approx(1 / 4)
     written = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     assert [row["note"] for row in written] == [1, 2, 3, 4]
@@ -119,10 +119,13 @@ def test_rows_of_one_problem_apart_and_columns_that_begin_late(write, tmp_path):
     path, progress = write(rows), []
     report = grade_file(path, out=tmp_path / "g.jsonl", explain=[4, 8], progress=lambda *at: progress.append(at))
     assert [at for at in progress if at[0] == "rows"] == [("rows", done, 8) for done in range(1, 9)]
-    others = [at for at in progress if at[0] == "other policies"]
-    assert others == [("other policies", done, len(report.policies)) for done in range(len(report.policies))] and others
+    policy_progress = [at for at in progress if at[0] == "other policies"]
+    assert (
+        policy_progress == [("other policies", done, len(report.policies)) for done in range(len(report.policies))]
+        and policy_progress
+    )
     assert {row: explanation.gold for row, explanation in report.explanations.items()} == {4: "7", 8: "7"}
-    # 4 and 4.0 are one wrong answer of problem 1, in rows 1 and 7; 5.0 is correct; a sentence has no verdict
+    # 4 and 4.0 are one wrong answer of problem 1, in rows 1 and 7. 5.0 is correct. A sentence has no verdict
     written = [json.loads(line) for line in (tmp_path / "g.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [row["answer_class"] for row in written] == [0, 0, 1, None, None, 0, 0, None]
     assert [row["sample"] for row in written] == [0, 0, 1, 1, 2, 2, 3, 3]
@@ -143,7 +146,7 @@ def test_one_correct_and_three_unscored_samples(
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert main(["grade", str(path)]) == 0
     printed = capsys.readouterr().out
-    # of four samples one is correct: avg@4 is 1/4, or 1 where the other three have no verdict
+    # one of four samples is correct: avg@4 is 1/4, or 1 where the other three have no verdict
     [average] = [line for line in printed.splitlines() if "avg@4" in line]
     assert ends[0] in average
     assert ("whatever" in average) == (ends[1] is not None)
@@ -166,10 +169,14 @@ def test_the_advice_names_the_form_that_most_responses_have(write):
     assert grade_file(write(rows), policy="hashes").advice is None
     assert "policy=whole" in str(grade_file(write([{"gold": "42", "response": "42"}])))
     half = [{"gold": f"{i}", "response": f"#### {i}" if i % 2 else f"It adds up. The answer is {i}."} for i in range(8)]
-    assert "policy=qwen" in (said := grade_file(write(half)).advice or "") and "whole" not in said  # which reads half
-    assert "4 have one in the form of hashes" in said
-    told = [{"gold": f"{i}", "response": f"The answer is {i}."} for i in range(8)]
-    assert "policy=qwen" in (said := grade_file(write(told)).advice or "") and "whole" not in said  # no bare answers
+    assert (
+        "policy=qwen" in (advice := grade_file(write(half)).advice or "") and "whole" not in advice
+    )  # which reads half
+    assert "4 have one in the form of hashes" in advice
+    bare = [{"gold": f"{i}", "response": f"The answer is {i}."} for i in range(8)]
+    assert (
+        "policy=qwen" in (advice := grade_file(write(bare)).advice or "") and "whole" not in advice
+    )  # no bare answers
     tagged = {"gold": "so \\boxed{42}", "response": "<think>hm, one more thought</think><answer>42</answer>"}
     assert "policy=answer_tag" in str(grade_file(write([tagged])))  # golds that are solutions, too
     assert grade_file(write([tagged]), policy="answer_tag").verdicts == {"correct": 1}
@@ -211,7 +218,7 @@ def test_a_share_of_scored_samples_names_how_many() -> None:
 
 
 def test_a_file_can_be_piped_in(tmp_path, monkeypatch, capsys):
-    # two responses, one of them right; the answers of any format are found in the content
+    # two responses, one of them right. The answers of any format are found in the content
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
     rows = [{"problem_id": p, "gold": "4", "response": rf"\boxed{{{p}}}"} for p in ("4", "5")]
     text = "".join(json.dumps(row) + "\n" for row in rows)

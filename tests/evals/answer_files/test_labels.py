@@ -61,7 +61,9 @@ def test_a_reward_between_is_an_error_or_is_read_by_a_named_rule(tmp_path: Path,
     two = lines(tmp_path, *DUMP)
     for command in (["grade", str(two)], ["audit", str(two), "printed=50.0"]):
         assert main(command) == 2
-        assert "row 2: score: 0.1 is no verdict" in (said := capsys.readouterr().err) and "label_threshold=1" in said
+        assert (
+            "row 2: score: 0.1 is no verdict" in (message := capsys.readouterr().err) and "label_threshold=1" in message
+        )
     assert main(["audit", str(two), "printed=50.0", "label_threshold=1", "--json"]) == 0
     audited = json.loads(capsys.readouterr().out)
     assert (audited["verdict"], audited["file"]) == ("stands", pytest.approx(0.5))
@@ -109,8 +111,8 @@ def test_samples_without_a_verdict_give_a_range(tmp_path: Path) -> None:
 
 def test_an_audit_says_over_how_many_samples_a_score_is(tmp_path: Path, capsys: Any) -> None:
     assert main(["audit", str(inspect_log(tmp_path)), "printed=100.0"]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "2 of 4 samples are labelled; 50.0 with the others as incorrect, 100.0 as correct" in said
+    message = " ".join(capsys.readouterr().out.split())
+    assert "2 of 4 samples are labelled; 50.0 with the others as incorrect, 100.0 as correct" in message
 
 
 def test_a_label_in_some_rows_only(tmp_path: Path, capsys: Any) -> None:
@@ -131,8 +133,8 @@ def test_a_label_in_some_rows_only(tmp_path: Path, capsys: Any) -> None:
 def test_columns_that_may_be_verdicts_are_named_with_the_option(name: str, tmp_path: Path, capsys: Any) -> None:
     path = lines(tmp_path, *({"gold": "1", "response": r"\boxed{1}", name: right} for right in (1.0, 0.0)))
     assert main(["audit", str(path), "printed=50.0"]) == 2
-    said = capsys.readouterr().err
-    assert f"no verdicts of the authors. columns=expected:{name} compares with their verdict" in said
+    message = capsys.readouterr().err
+    assert f"no verdicts of the authors. columns=expected:{name} compares with their verdict" in message
     assert f"columns=expected:{name}" in str(grade_file(path))
     assert main(["audit", str(path), "printed=50.0", f"columns=expected:{name}", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["file"] == pytest.approx(0.5)
@@ -141,9 +143,9 @@ def test_columns_that_may_be_verdicts_are_named_with_the_option(name: str, tmp_p
 def test_one_rule_for_expected_and_for_a_named_column(tmp_path: Path) -> None:
     for value, label in ((1, True), (1.0, True), ("true", True), (0, False), (None, None)):
         row = {"gold": "1", "response": r"\boxed{1}"}
-        own = read_answers(lines(tmp_path, {**row, "expected": value}))
+        by_our_name = read_answers(lines(tmp_path, {**row, "expected": value}))
         named = read_answers(lines(tmp_path, {**row, "score": value}), Reading({"expected": "score"}))
-        assert own.rows[0].expected is named.rows[0].expected is label
+        assert by_our_name.rows[0].expected is named.rows[0].expected is label
     with pytest.raises(ValueError, match=r"row 1: expected: 0\.5 is no verdict"):
         read_answers(lines(tmp_path, {"gold": "1", "response": "", "expected": 0.5}))
 

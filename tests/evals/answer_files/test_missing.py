@@ -1,4 +1,4 @@
-"""Values that are missing, there twice, or none: each is refused by row or by name, or said; none is read as wrong."""
+"""Values that are missing, there twice, or none: each is refused by row or by name, or said. None is read as wrong."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ NO_GOLDS: dict[str, Any] = {
 def test_a_gold_that_is_none_is_refused_by_its_row(
     kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = refused(capsys, "grade", NO_GOLDS[kind](tmp_path), "golds=any")
-    assert "row 2" in said and ("no gold answer" in said or "answer is" in said)
+    message = refused(capsys, "grade", NO_GOLDS[kind](tmp_path), "golds=any")
+    assert "row 2" in message and ("no gold answer" in message or "answer is" in message)
 
 
 def test_golds_of_another_file_that_are_none_are_refused_by_their_row(
@@ -73,7 +73,7 @@ def test_golds_of_another_file_that_are_none_are_refused_by_their_row(
 
 
 def test_words_that_look_like_nothing_are_golds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`none` and `null` may be answers in words; `0` and `False` are values."""
+    """`none` and `null` may be answers in words. `0` and `False` are values."""
     for gold in ("none", "null", "0", "False", "N/A", "∅"):
         path = lines(tmp_path / "a.jsonl", {"gold": gold, "response": rf"\boxed{{{gold}}}"})
         assert grade(capsys, "grade", path)["rows"] == 1
@@ -116,8 +116,8 @@ def _twice(folder: Path) -> Path:
 @pytest.mark.parametrize("kind", TWICE)
 def test_a_name_that_is_there_twice_is_refused(kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     make, name = TWICE[kind]
-    said = refused(capsys, "grade", make(tmp_path))
-    assert f"{name!r}" in said and "twice" in said
+    message = refused(capsys, "grade", make(tmp_path))
+    assert f"{name!r}" in message and "twice" in message
 
 
 @pytest.mark.parametrize(
@@ -132,8 +132,8 @@ def test_a_name_that_is_there_twice_is_refused(kind: str, tmp_path: Path, capsys
 def test_a_metric_that_is_there_twice_is_refused(
     name: str, content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = refused(capsys, "audit", text(tmp_path / name, content), "printed=50.0", "metric=acc")
-    assert "'acc'" in said and "twice" in said
+    message = refused(capsys, "audit", text(tmp_path / name, content), "printed=50.0", "metric=acc")
+    assert "'acc'" in message and "twice" in message
 
 
 # -- responses that are none ------------------------------------------------------------------------------------------
@@ -233,8 +233,8 @@ def test_a_verdict_table_without_ids_is_refused(
     ids: list[Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = lines(tmp_path / "t.jsonl", *({"id": i, "correct": ok} for i, ok in zip(ids, (True, False), strict=True)))
-    said = refused(capsys, "audit", path, "printed=50.0")
-    assert ("row 2" in said and "id" in said) or ("row 1" in said and "id" in said)
+    message = refused(capsys, "audit", path, "printed=50.0")
+    assert ("row 2" in message and "id" in message) or ("row 1" in message and "id" in message)
 
 
 @pytest.mark.parametrize(
@@ -250,8 +250,8 @@ def test_a_verdict_table_without_ids_is_refused(
 def test_a_curve_whose_last_score_is_nan_is_refused(
     name: str, content: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = refused(capsys, "audit", text(tmp_path / name, content), "printed=50.0", "metric=acc")
-    assert "nan" in said and "acc" in said
+    message = refused(capsys, "audit", text(tmp_path / name, content), "printed=50.0", "metric=acc")
+    assert "nan" in message and "acc" in message
 
 
 def test_a_score_that_is_not_measured_at_every_step_is_no_nan(
@@ -288,8 +288,8 @@ def test_a_short_row_of_a_file_with_carriage_returns_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "a.csv").write_bytes(b"gold,response\r2,x\r2\r")
-    said = refused(capsys, "grade", tmp_path / "a.csv")
-    assert "line 3" in said and "expected 2 cells" in said and "line 0" not in said
+    message = refused(capsys, "grade", tmp_path / "a.csv")
+    assert "line 3" in message and "expected 2 cells" in message and "line 0" not in message
 
 
 def test_a_row_without_id_and_text_has_no_gold_in_another_file(
@@ -297,5 +297,5 @@ def test_a_row_without_id_and_text_has_no_gold_in_another_file(
 ) -> None:
     rows = lines(tmp_path / "rows.jsonl", {"responses": ["\\boxed{1}", "\\boxed{2}"]})
     golds = lines(tmp_path / "golds.jsonl", *({"problem_id": n, "answer": str(n)} for n in (1, 2)))
-    said = refused(capsys, "grade", rows, "columns=response:responses", f"gold={golds}")
-    assert "row 1: the row has no problem_id and no problem" in said and "columns=problem_id:PATH" in said
+    message = refused(capsys, "grade", rows, "columns=response:responses", f"gold={golds}")
+    assert "row 1: the row has no problem_id and no problem" in message and "columns=problem_id:PATH" in message

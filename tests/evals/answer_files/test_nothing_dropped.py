@@ -103,8 +103,8 @@ def test_the_line_for_a_pickle_runs(kind: str, tmp_path: Path, monkeypatch: pyte
     import pandas as pd
 
     row = {"gold": "70", "confs": np.array([0.5, 2.0])}
-    of = {"dict": row, "list": [row], "frame": pd.DataFrame([{"gold": "70", "confs": [0.5, 2.0]}])}[kind]
-    (tmp_path / "a.pkl").write_bytes(pickle.dumps(of))
+    content = {"dict": row, "list": [row], "frame": pd.DataFrame([{"gold": "70", "confs": [0.5, 2.0]}])}[kind]
+    (tmp_path / "a.pkl").write_bytes(pickle.dumps(content))
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError) as error:
         refuse_converted(Path("a.pkl"))

@@ -22,8 +22,8 @@ BLOCK = "```python\ndef f(x):\n    return x\n```"
     ],
 )
 def test_the_form_that_most_responses_have_is_named(responses: list[str], policy: str, expected: str | None) -> None:
-    said = note(responses, 0, policy)
-    assert said is None if expected is None else said is not None and expected in said
+    advice = note(responses, 0, policy)
+    assert advice is None if expected is None else advice is not None and expected in advice
     assert note(responses, 1, policy) is None
 
 

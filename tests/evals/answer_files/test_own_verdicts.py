@@ -102,14 +102,14 @@ def test_a_response_that_a_server_withheld_stays_unscored(tmp_path: Path) -> Non
     rows[1] |= {"response": "", "finish_reason": "content_filter", "verdict": "unscored", "answer": None, "reason": why}
     write_parquet(pa.Table.from_pylist(rows, schema()), folder / "verdicts.parquet")
     report = grade_file(folder)
-    assert report.verdicts == {"correct": 1, "unscored": 1, "wrong": 2}  # of the four rows the second
+    assert report.verdicts == {"correct": 1, "unscored": 1, "wrong": 2}  # the second of the four rows
     assert "1 rows have no whole response" in str(report) and report.unscored_reasons == {why: 1}
     (fmt,) = [score for score in report.scores["sums"] if score.name == "fmt"]
     assert (fmt.value, fmt.problems) == (0.0, 2)
     rows[0] |= {"boxed": True, "response": r"\boxed{1}"}
     write_parquet(pa.Table.from_pylist(rows, schema()), folder / "verdicts.parquet")
     (fmt,) = [score for score in grade_file(folder, policy="boxed_last").scores["sums"] if score.name == "fmt"]
-    assert fmt.value == 0.5  # a: the one reply that came is boxed; b: none of two
+    assert fmt.value == 0.5  # a: the one reply that came is boxed. b: none of two
 
 
 def test_the_wrong_ones_are_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -160,7 +160,7 @@ def test_an_unknown_verdict_is_named(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_a_graded_file_is_graded_again_under_its_own_policy(tmp_path: Path) -> None:
-    """Two lines of which one is right: by `answer_line` half of them are correct; in a box there is none."""
+    """Two lines of which one is right: by `answer_line` half of them are correct. In a box there is none."""
     rows = [{"answer": "4", "response": LINE.format(answer)} for answer in (4, 5)]
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     grade_file(tmp_path / "rows.jsonl", policy="answer_line", reasoning="whole", out=tmp_path / "graded.jsonl")
@@ -176,14 +176,14 @@ def test_more_wrong_rows_than_are_explained_are_counted(tmp_path: Path, capsys: 
     rows = [{"answer": "4", "response": r"\boxed{5}"}] * 23
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert main(["grade", str(tmp_path / "rows.jsonl"), "explain=wrong"]) == 0
-    said = capsys.readouterr()
-    assert "explain=wrong: the first 20 of 23 rows that are wrong; explain=[30,31] explains others" in said.err
-    assert said.out.count("\nrow ") == 20
+    output = capsys.readouterr()
+    assert "explain=wrong: the first 20 of 23 rows that are wrong; explain=[30,31] explains others" in output.err
+    assert output.out.count("\nrow ") == 20
 
 
 def test_another_policy_is_no_wrong_label(tmp_path: Path) -> None:
-    found = grade_file(save(tmp_path / "e"), policy="qwen")  # the number after "Answer:", with or without a box
-    assert found.verdicts == {"correct": 1, "wrong": 3} and found.differing == []
-    found = grade_file(tmp_path / "e", policy="boxed_last")
-    assert found.verdicts == {"no_answer": 4}
-    assert [d.cause for d in found.differing] == ["the file's verdict is of policy answer_line, reasoning whole"]
+    report = grade_file(save(tmp_path / "e"), policy="qwen")  # the number after "Answer:", with or without a box
+    assert report.verdicts == {"correct": 1, "wrong": 3} and report.differing == []
+    report = grade_file(tmp_path / "e", policy="boxed_last")
+    assert report.verdicts == {"no_answer": 4}
+    assert [d.cause for d in report.differing] == ["the file's verdict is of policy answer_line, reasoning whole"]

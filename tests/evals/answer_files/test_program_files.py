@@ -106,5 +106,5 @@ def test_the_command_grades_and_audits_programs(tmp_path: Path, capsys: pytest.C
     assert "100.00% of 3 labelled rows as expected" in capsys.readouterr().out
     wrong = write(tmp_path / "wrong.jsonl", lm_eval_rows([True, True, True]))
     assert main(["audit", str(wrong), "printed=100.0", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["file"], found["ours"]) == (1.0, pytest.approx(2 / 3))
+    document = json.loads(capsys.readouterr().out)
+    assert (document["file"], document["ours"]) == (1.0, pytest.approx(2 / 3))

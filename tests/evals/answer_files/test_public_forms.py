@@ -29,19 +29,19 @@ def whole(path: Path, value: Any) -> Path:
 def done(capsys: pytest.CaptureFixture[str], *words: str | Path) -> dict[str, Any]:
     """The JSON of a command that must end well."""
     code = main([str(word) for word in words] + ["--json"])
-    said = capsys.readouterr()
-    assert code == 0, said.err
-    document: dict[str, Any] = json.loads(said.out)
+    output = capsys.readouterr()
+    assert code == 0, output.err
+    document: dict[str, Any] = json.loads(output.out)
     return document
 
 
 def refused(capsys: pytest.CaptureFixture[str], *words: str | Path) -> str:
     """The message of a command that must end in 2: our words, none of Python's."""
     code = main([str(word) for word in words])
-    said = capsys.readouterr()
-    assert code == 2, said.out
-    assert not re.search(r"Error|object is not|unhashable|Traceback", said.err), said.err
-    return said.err
+    output = capsys.readouterr()
+    assert code == 2, output.out
+    assert not re.search(r"Error|object is not|unhashable|Traceback", output.err), output.err
+    return output.err
 
 
 def score(document: dict[str, Any]) -> float:
@@ -80,32 +80,32 @@ def test_verdicts_beside_objects_and_lists(tmp_path: Path, capsys: pytest.Captur
         for task, trial, reward in [(0, 0, 1.0), (0, 1, 0.0), (1, 0, 1.0), (1, 1, 1.0), (2, 0, 0.0), (2, 1, 0.0)]
     ]
     path = whole(tmp_path / "results.json", rows)
-    found = done(capsys, "audit", path, "printed=50.0", "columns=id:task_id,correct:reward")
-    assert found["file"] == pytest.approx(1 / 2)
+    document = done(capsys, "audit", path, "printed=50.0", "columns=id:task_id,correct:reward")
+    assert document["file"] == pytest.approx(1 / 2)
 
 
 @pytest.mark.parametrize("path", ["outputs.iscorrect", "outputs.all.-1"])
 def test_verdicts_inside_objects(path: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Open-Reasoner-Zero's dumps of a training: `score` is an advantage, and the verdict is inside; 3 of 4."""
+    """Open-Reasoner-Zero's dumps of a training: `score` is an advantage, and the verdict is inside. 3 of 4."""
     rows = [
         {"prompt": prompt, "score": score, "outputs": {"response": RIGHT, "iscorrect": right, "all": [False, right]}}
         for prompt, score, right in [("p1", 0.5, True), ("p1", -0.5, False), ("p2", 0.0, True), ("p2", 0.0, True)]
     ]
     file = whole(tmp_path / "iter7.json", rows)
-    found = done(capsys, "audit", file, "printed=75.0", f"columns=id:prompt,correct:{path}")
-    assert found["file"] == pytest.approx(3 / 4)
+    document = done(capsys, "audit", file, "printed=75.0", f"columns=id:prompt,correct:{path}")
+    assert document["file"] == pytest.approx(3 / 4)
 
 
 def test_a_column_that_no_row_has_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = lines(tmp_path / "a.jsonl", {"id": 1, "outputs": {"ok": True}})
-    said = refused(capsys, "audit", path, "printed=50.0", "columns=id:id,correct:outputs.right")
-    assert "outputs.right" in said and "correct" in said and "field 'response'" not in said
+    message = refused(capsys, "audit", path, "printed=50.0", "columns=id:id,correct:outputs.right")
+    assert "outputs.right" in message and "correct" in message and "field 'response'" not in message
 
 
 def test_verdicts_without_an_id_say_what_to_type(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = lines(tmp_path / "a.jsonl", {"program": "p", "ok": True}, {"program": "q", "ok": False})
-    said = refused(capsys, "audit", path, "printed=50.0", "columns=correct:ok")
-    assert "columns=id:THEIRS,correct:ok" in said
+    message = refused(capsys, "audit", path, "printed=50.0", "columns=correct:ok")
+    assert "columns=id:THEIRS,correct:ok" in message
 
 
 EVENTS = [
@@ -119,8 +119,8 @@ EVENTS = [
 def test_events_of_several_kinds_say_which_to_keep(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """OpenAI evals' log: one row of four is a verdict."""
     path = lines(tmp_path / "log.jsonl", *EVENTS)
-    said = refused(capsys, "audit", path, "printed=50.0", "columns=id:sample_id,correct:data.correct")
-    assert "1 of 4 rows" in said and "jq -c '(arrays[], objects) | select(.data.correct != null)'" in said
+    message = refused(capsys, "audit", path, "printed=50.0", "columns=id:sample_id,correct:data.correct")
+    assert "1 of 4 rows" in message and "jq -c '(arrays[], objects) | select(.data.correct != null)'" in message
     kept = lines(tmp_path / "kept.jsonl", EVENTS[2])
     assert done(capsys, "audit", kept, "printed=100", "columns=id:sample_id,correct:data.correct")["file"] == 1.0
 
@@ -129,7 +129,7 @@ def test_events_of_several_kinds_say_which_to_keep(tmp_path: Path, capsys: pytes
 
 
 def test_columns_may_name_a_column_of_the_golds_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """OpenRLHF's batch inference: input and output, and the data set calls the gold label; 1 of 2 right."""
+    """OpenRLHF's batch inference: input and output, and the data set calls the gold label. 1 of 2 right."""
     path = lines(tmp_path / "out.jsonl", {"input": "q1", "output": RIGHT}, {"input": "q2", "output": WRONG})
     gold = lines(tmp_path / "data.jsonl", {"input": "q1", "label": "2"}, {"input": "q2", "label": "2"})
     document = done(capsys, "grade", path, f"gold={gold}", "columns=problem:input,response:output,answer:label")
@@ -143,8 +143,8 @@ def test_turns_and_choices_with_golds_by_another_name(tmp_path: Path, capsys: py
     ]
     path = lines(tmp_path / "answers.jsonl", *answers)
     gold = lines(tmp_path / "question.jsonl", *({"question_id": q, "ground_truth": "2"} for q in "ab"))
-    said = refused(capsys, "grade", path)
-    assert "\n  choices.*.turns  1 × 1 × text  " in said and "gold=FILE" in said
+    message = refused(capsys, "grade", path)
+    assert "\n  choices.*.turns  1 × 1 × text  " in message and "gold=FILE" in message
     columns = "columns=problem_id:question_id,response:choices.*.turns.0,gold:ground_truth"
     assert score(done(capsys, "grade", path, f"gold={gold}", columns)) == pytest.approx(1 / 2)
 
@@ -152,8 +152,8 @@ def test_turns_and_choices_with_golds_by_another_name(tmp_path: Path, capsys: py
 def test_a_gold_column_in_neither_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = lines(tmp_path / "out.jsonl", {"input": "q1", "output": RIGHT})
     gold = lines(tmp_path / "data.jsonl", {"input": "q1", "label": "2"})
-    said = refused(capsys, "grade", path, f"gold={gold}", "columns=problem:input,response:output,answer:lable")
-    assert "data.jsonl" in said and "answer" in said
+    message = refused(capsys, "grade", path, f"gold={gold}", "columns=problem:input,response:output,answer:lable")
+    assert "data.jsonl" in message and "answer" in message
 
 
 # -- rows inside an object ---------------------------------------------------------------------------------------------
@@ -169,12 +169,14 @@ EVALCHEMY = {
 
 
 def test_columns_find_the_list_that_has_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Evalchemy's results look like lm-eval's scores, but hold the samples; 3 of 4 right."""
+    """Evalchemy's results look like lm-eval's scores, but hold the samples. 3 of 4 right."""
     path = whole(tmp_path / "results.json", EVALCHEMY)
-    said = refused(capsys, "grade", path)
-    assert "results.AIME24.examples" in said and "results.AIME24.run_stats" in said and "log_samples" not in said
+    message = refused(capsys, "grade", path)
+    assert (
+        "results.AIME24.examples" in message and "results.AIME24.run_stats" in message and "log_samples" not in message
+    )
     columns = "columns=problem_id:id,answer:expected_answer,response:model_outputs"
-    assert all(f"\n  {path} " in said for path in ("id", "expected_answer", "model_outputs"))
+    assert all(f"\n  {path} " in message for path in ("id", "expected_answer", "model_outputs"))
     assert score(done(capsys, "grade", path, columns)) == pytest.approx(3 / 4)
 
 
@@ -188,10 +190,10 @@ def test_the_only_list_is_the_rows_and_its_texts_are_named(tmp_path: Path, capsy
     """HELM's scenario_state.json."""
     state = {"adapter_spec": {"method": "generation"}, "request_states": [_helm(1, RIGHT), _helm(2, WRONG)]}
     path = whole(tmp_path / "scenario_state.json", state)
-    said = refused(capsys, "grade", path)
+    message = refused(capsys, "grade", path)
     ids = "problem_id:instance.id,problem:instance.input.text"
     columns = f"columns={ids},answer:instance.references.*.output.text,response:result.completions.*.text"
-    assert all(f"\n  {pair.partition(':')[2]} " in said for pair in columns.split(","))
+    assert all(f"\n  {pair.partition(':')[2]} " in message for pair in columns.split(","))
     assert score(done(capsys, "grade", path, columns)) == pytest.approx(1 / 2)
 
 
@@ -214,8 +216,8 @@ def test_a_conversation_is_no_list_of_rows(tmp_path: Path, capsys: pytest.Captur
 def test_scores_without_samples_are_named(
     scores: dict[str, Any], command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = refused(capsys, command[0], whole(tmp_path / "scores.json", scores), *command[1:])
-    assert "scores without samples" in said and "THEIRS" not in said
+    message = refused(capsys, command[0], whole(tmp_path / "scores.json", scores), *command[1:])
+    assert "scores without samples" in message and "THEIRS" not in message
 
 
 # -- other containers --------------------------------------------------------------------------------------------------
@@ -224,14 +226,14 @@ def test_scores_without_samples_are_named(
 def test_yaml_says_how_it_is_converted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "17.yaml"
     path.write_text("question: q\nsamples:\n- '#### 2'\ngt_answer: '2'\n")
-    said = refused(capsys, "grade", path)
-    assert "YAML" in said and "yaml.safe_load" in said and "17.json" in said
+    message = refused(capsys, "grade", path)
+    assert "YAML" in message and "yaml.safe_load" in message and "17.json" in message
 
 
 def test_lists_of_texts_say_what_a_row_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """bigcode's generations.json."""
-    said = refused(capsys, "grade", whole(tmp_path / "generations.json", [["def f(): pass"], ["def g(): pass"]]))
-    assert "task_id" in said and "completion" in said and "problem_id" in said
+    message = refused(capsys, "grade", whole(tmp_path / "generations.json", [["def f(): pass"], ["def g(): pass"]]))
+    assert "task_id" in message and "completion" in message and "problem_id" in message
 
 
 # -- golds that are solutions ------------------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ def test_inspect_logs() -> None:
 def test_why_inspect_and_we_differ() -> None:
     """Equal values in other forms that a text match refuses, and two answers that no box holds."""
     report = grade_file(REAL / "inspect" / "six_sums.eval")
-    causes = Counter(one.cause for one in report.differing)
+    causes = Counter(difference.cause for difference in report.differing)
     assert causes == {
         "equal in another form": 2,
         "answer not in a box": 2,
@@ -89,7 +89,7 @@ def test_lighteval_details() -> None:
     assert scores == pytest.approx({"pass@k:k=1&n=1": 5 / 6, "pass@k:k=1&n=4": 5 / 6})
     report = grade_file(LIGHTEVAL, reading=Reading(label="pass@k:k=1&n=4"))
     # we take the e-notation, and want a box in p2
-    differ = {one.problem_id: (one.label, one.cause) for one in report.differing}
+    differ = {difference.problem_id: (difference.label, difference.cause) for difference in report.differing}
     assert differ == {"4": (False, "scientific notation"), "2": (True, "answer not in a box")}
 
 
@@ -100,8 +100,8 @@ def test_qwen_math_outputs() -> None:
     assert (file.format, file.label, len(file.rows)) == ("qwen_math", "score", 12)
     assert file.recomputed["score"].value == pytest.approx(3.5 / 6)
     report = grade_file(path, policy="qwen")
-    # the same two roots in the other order; the speed of light in other words
-    assert [(one.problem_id, one.label, one.cause) for one in report.differing] == [
+    # the same two roots in the other order. The speed of light in other words
+    assert [(difference.problem_id, difference.label, difference.cause) for difference in report.differing] == [
         ("3", False, "several values: order or brackets"),
         ("4", False, "scientific notation"),
     ]
@@ -129,7 +129,7 @@ def test_columns_reach_into_objects() -> None:
 
 
 def test_a_column_of_verdicts_may_be_text(tmp_path: Path) -> None:
-    """A CSV has only text: "True" is a verdict, empty is none, and the rest is an error; "P" (partly) is 0.5."""
+    """A CSV has only text: "True" is a verdict, empty is none, and the rest is an error. "P" (partly) is 0.5."""
     columns = {"problem_id": "idx", "answer": "gold", "response": "output", "expected": "ok"}
     table = tmp_path / "theirs.csv"
     verdicts = ["True", "false", "1", "0.0", "Correct", "", "P"]

@@ -11,8 +11,8 @@ import pytest
 from rlvr.cli import main
 from tests.evals.answer_files.test_shapes import grade, lines, refused, score
 
-# ten problems, four repeats. By repeat 4, 5, 5 and 4 problems are right (mean 4.5 of 10 = 45 %); 9 problems are right
-# in at least one (90 %); the majority is right where three or four repeats are, and half right where two are.
+# ten problems, four repeats. By repeat 4, 5, 5 and 4 problems are right (mean 4.5 of 10 = 45 %). 9 problems are right
+# in at least one (90 %). The majority is right where three or four repeats are, and half right where two are.
 RIGHT = [
     [1, 1, 1, 1, 0, 0, 0, 0, 0, 0],
     [1, 1, 1, 0, 1, 1, 0, 0, 0, 0],
@@ -42,7 +42,7 @@ def repeats(folder: Path, names: list[str]) -> list[Path]:
 
 
 REPEATS = [
-    # of the issue
+    # the issue's example
     [f"output-rs{n}.jsonl" for n in range(4)],
     # variants
     [f"gsm8k_sample_{n}.jsonl" for n in range(4)],
@@ -62,19 +62,19 @@ def test_repeats_are_samples(
     for name in names:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     paths = repeats(tmp_path, names)
-    found = grade(capsys, "audit", *paths, f"printed={printed}", *([f"k={k}"] if k else []))
-    assert "checkpoint" not in json.dumps(found["causes"]) and words in json.dumps(found), found["verdict"]
+    document = grade(capsys, "audit", *paths, f"printed={printed}", *([f"k={k}"] if k else []))
+    assert "checkpoint" not in json.dumps(document["causes"]) and words in json.dumps(document), document["verdict"]
     together = tmp_path / "all.jsonl"
     together.write_text("".join(path.read_text() for path in paths))
-    one = grade(capsys, "audit", together, f"printed={printed}", *([f"k={k}"] if k else []))
-    assert (found["verdict"], found["causes"]) == (one["verdict"], one["causes"])
+    joined = grade(capsys, "audit", together, f"printed={printed}", *([f"k={k}"] if k else []))
+    assert (document["verdict"], document["causes"]) == (joined["verdict"], joined["causes"])
 
 
 def test_it_is_said_and_can_be_said_otherwise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paths = repeats(tmp_path, REPEATS[0])
     assert main(["audit", *map(str, paths), "printed=45.0"]) == 0
-    said = capsys.readouterr()
-    assert "rs0" in said.out + said.err and "files=checkpoints" in said.out + said.err
+    output = capsys.readouterr()
+    assert "rs0" in output.out + output.err and "files=checkpoints" in output.out + output.err
     last = grade(capsys, "audit", *paths, "printed=40.0", "files=checkpoints")
     assert last["file"] == pytest.approx(0.4)  # the last repeat's own score
     named = grade(capsys, "audit", *paths, "printed=45.0", "files=samples")
@@ -86,8 +86,8 @@ def test_seeds_and_runs_are_no_checkpoints(pattern: str, tmp_path: Path, capsys:
     names = [pattern.format(n) for n in range(4)]
     for name in names:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-    found = grade(capsys, "audit", *repeats(tmp_path, names), "printed=45.0")
-    assert found["file"] == pytest.approx(0.45) and "checkpoint" not in json.dumps(found["causes"])
+    document = grade(capsys, "audit", *repeats(tmp_path, names), "printed=45.0")
+    assert document["file"] == pytest.approx(0.45) and "checkpoint" not in json.dumps(document["causes"])
 
 
 @pytest.mark.parametrize(
@@ -102,8 +102,8 @@ def test_seeds_and_runs_are_no_checkpoints(pattern: str, tmp_path: Path, capsys:
     ],
 )
 def test_checkpoints_stay_checkpoints(names: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = grade(capsys, "audit", *repeats(tmp_path, names), "printed=40.0")
-    assert found["file"] == pytest.approx(0.4) and found["verdict"] == "stands"
+    document = grade(capsys, "audit", *repeats(tmp_path, names), "printed=40.0")
+    assert document["file"] == pytest.approx(0.4) and document["verdict"] == "stands"
 
 
 def test_samples_of_another_benchmark_or_of_verdict_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -111,14 +111,14 @@ def test_samples_of_another_benchmark_or_of_verdict_tables(tmp_path: Path, capsy
         lines(tmp_path / f"rs{n}.jsonl", *({"id": i, "correct": bool(ok)} for i, ok in enumerate(RIGHT[n])))
         for n in range(4)
     ]
-    found = grade(capsys, "audit", *paths, "printed=90.0", "k=4")
-    assert found["file"] == pytest.approx(0.9) and found["verdict"] == "stands"
+    document = grade(capsys, "audit", *paths, "printed=90.0", "k=4")
+    assert document["file"] == pytest.approx(0.9) and document["verdict"] == "stands"
 
 
 def test_files_samples_is_not_of_curves(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "c.csv").write_text("step,acc\n1,0.5\n")
-    said = refused(capsys, "audit", tmp_path / "c.csv", "printed=50.0", "metric=acc", "files=samples")
-    assert "files=samples" in said
+    message = refused(capsys, "audit", tmp_path / "c.csv", "printed=50.0", "metric=acc", "files=samples")
+    assert "files=samples" in message
 
 
 # -- rlvr grade A B C --------------------------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ def test_files_samples_is_not_of_curves(tmp_path: Path, capsys: pytest.CaptureFi
 
 def values(document: dict[str, Any]) -> dict[str, float]:
     [scores] = document["scores"].values()
-    return {one["name"]: one["value"] for one in scores}
+    return {row["name"]: row["value"] for row in scores}
 
 
 def test_grade_takes_several_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,17 +146,17 @@ def test_rows_without_ids_are_told_apart_by_their_place_in_each_file(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Two files of two rows without ids: row 1 of each is one problem only where the texts say so."""
-    one = lines(
+    first = lines(
         tmp_path / "rs0.jsonl", {"gold": "1", "response": r"\boxed{1}"}, {"gold": "2", "response": r"\boxed{2}"}
     )
     two = lines(
         tmp_path / "rs1.jsonl", {"gold": "1", "response": r"\boxed{1}"}, {"gold": "2", "response": r"\boxed{3}"}
     )
-    document = grade(capsys, "grade", one, two)
+    document = grade(capsys, "grade", first, two)
     assert (document["problems"], document["samples"]) == (2, [2, 2]) and score(document) == pytest.approx(3 / 4)
     other = lines(tmp_path / "rs2.jsonl", {"gold": "9", "response": r"\boxed{9}"}, {"gold": "2", "response": ""})
-    said = refused(capsys, "grade", one, other)
-    assert "rs2.jsonl, row 1" in said and "'9'" in said
+    message = refused(capsys, "grade", first, other)
+    assert "rs2.jsonl, row 1" in message and "'9'" in message
 
 
 def test_an_error_in_a_later_file_names_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -195,11 +195,11 @@ def test_one_file_is_not_two(
         "audit_responses": ["audit", name, other_name, "printed=40.0", "files=seeds"],
         "grade": ["grade", name, other_name],
     }[command]
-    said = refused(capsys, *options)
-    assert name in said and ("the same file" in said or "the same content" in said)
+    message = refused(capsys, *options)
+    assert name in message and ("the same file" in message or "the same content" in message)
 
 
 def test_a_base_may_be_one_of_the_files_of_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paths = repeats(tmp_path, ["step1.jsonl", "step2.jsonl"])
-    found = grade(capsys, "audit", *paths, "printed=50.0", f"base={paths[0]}")
-    assert found["file"] == pytest.approx(0.5)
+    document = grade(capsys, "audit", *paths, "printed=50.0", f"base={paths[0]}")
+    assert document["file"] == pytest.approx(0.5)

@@ -32,19 +32,19 @@ def whole(path: Path, value: Any) -> Path:
 def grade(capsys: pytest.CaptureFixture[str], *words: str | Path) -> dict[str, Any]:
     """The JSON of a command that must end well."""
     code = main([str(word) for word in words] + ["--json"])
-    said = capsys.readouterr()
-    assert code == 0, said.err
-    document: dict[str, Any] = json.loads(said.out)
+    output = capsys.readouterr()
+    assert code == 0, output.err
+    document: dict[str, Any] = json.loads(output.out)
     return document
 
 
 def refused(capsys: pytest.CaptureFixture[str], *words: str | Path) -> str:
     """The message of a command that must end in 2: our words, none of Python's."""
     code = main([str(word) for word in words])
-    said = capsys.readouterr()
-    assert code == 2, said.out
-    assert not re.search(r"Error|object is not|has no attribute|Traceback", said.err), said.err
-    return said.err
+    output = capsys.readouterr()
+    assert code == 2, output.out
+    assert not re.search(r"Error|object is not|has no attribute|Traceback", output.err), output.err
+    return output.err
 
 
 def score(document: dict[str, Any]) -> float:
@@ -53,7 +53,7 @@ def score(document: dict[str, Any]) -> float:
 
 
 TEXTS_FOR_OBJECTS: dict[str, dict[str, Any]] = {
-    # of the issue
+    # the issue's example
     "inspect": {"id": "a", "target": "2", "output": RIGHT},
     "inspect_scored": {"id": "a", "target": "2", "output": RIGHT, "input": "1 + 1?", "score": 1.0},
     "lm_eval": {"doc_id": 0, "target": "2", "resps": r"\boxed{2}"},
@@ -97,9 +97,9 @@ def test_texts_where_a_format_has_objects_are_no_format(
     wrong = {key: "2 + 0?" if value == "1 + 1?" else value for key, value in wrong.items()}
     path = lines(tmp_path / "a.jsonl", right, wrong)
     if name != "nemo_gym":  # which has gold and response, our own names
-        said = refused(capsys, "grade", path)
-        assert "columns=" in said and str(path) in said
-        proposed = re.search(r"read the whole file: columns=(\S+)", said)
+        message = refused(capsys, "grade", path)
+        assert "columns=" in message and str(path) in message
+        proposed = re.search(r"read the whole file: columns=(\S+)", message)
         columns = NAMED[name] if name in NAMED else proposed[1] if proposed else ""
         assert score(grade(capsys, "grade", path, f"columns={columns}")) == pytest.approx(1 / 2)
     else:
@@ -111,8 +111,8 @@ def test_lm_eval_saved_by_pandas_is_not_cut_into_letters(tmp_path: Path, capsys:
 
     rows = [{"doc_id": i, "target": "2", "resps": [[RIGHT]], "filtered_resps": ["2"], "exact_match": 1} for i in (0, 1)]
     pd.DataFrame(rows).to_csv(tmp_path / "samples.csv", index=False)
-    said = refused(capsys, "grade", tmp_path / "samples.csv")
-    assert "lm_eval" in said and "resps" in said and "a list" in said
+    message = refused(capsys, "grade", tmp_path / "samples.csv")
+    assert "lm_eval" in message and "resps" in message and "a list" in message
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
@@ -154,10 +154,10 @@ def test_a_list_that_became_text_is_refused_in_other_formats_too(
     ],
 )
 def test_an_object_without_rows_is_named(content: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    said = refused(capsys, "grade", whole(tmp_path / "log.json", content))
-    assert "log.json" in said
+    message = refused(capsys, "grade", whole(tmp_path / "log.json", content))
+    assert "log.json" in message
     if content.get("status") == "success":
-        assert "inspect log without samples" in said
+        assert "inspect log without samples" in message
 
 
 def test_an_inspect_zip_without_samples_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -170,23 +170,23 @@ def test_a_later_row_of_another_shape_is_named_with_its_field(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     dump = {"input": "q", "output": RIGHT, "gts": "2", "score": 1.0, "step": 5}
-    said = refused(capsys, "grade", lines(tmp_path / "a.jsonl", dump, {**dump, "output": {"text": RIGHT}}))
-    assert "row 2" in said and "output" in said and "verl" in said
+    message = refused(capsys, "grade", lines(tmp_path / "a.jsonl", dump, {**dump, "output": {"text": RIGHT}}))
+    assert "row 2" in message and "output" in message and "verl" in message
     log = {"id": 1, "target": "2", "output": {"choices": [], "completion": RIGHT}}
-    said = refused(capsys, "grade", lines(tmp_path / "b.jsonl", log, {**log, "output": {"choices": "none"}}))
-    assert "row 2" in said and "output.choices" in said
+    message = refused(capsys, "grade", lines(tmp_path / "b.jsonl", log, {**log, "output": {"choices": "none"}}))
+    assert "row 2" in message and "output.choices" in message
     nested = {"qid": "a", "gold": "2", "rollouts": [{"text": RIGHT}]}
-    said = refused(capsys, "grade", lines(tmp_path / "c.jsonl", nested, {**nested, "rollouts": [{"text": 5}]}))
-    assert "row 2" in said and "rollouts.0.text" in said
-    said = refused(capsys, "grade", lines(tmp_path / "d.jsonl", dump, {"input": "q", "gts": "2"}))
-    assert "row 2" in said and "output" in said
+    message = refused(capsys, "grade", lines(tmp_path / "c.jsonl", nested, {**nested, "rollouts": [{"text": 5}]}))
+    assert "row 2" in message and "rollouts.0.text" in message
+    message = refused(capsys, "grade", lines(tmp_path / "d.jsonl", dump, {"input": "q", "gts": "2"}))
+    assert "row 2" in message and "output" in message
 
 
 # -- columns= ---------------------------------------------------------------------------------------------------------
 
 
 CONSUMED: list[tuple[str, list[dict[str, Any]], str]] = [
-    # of the issue: golds of 0 and 1 are no verdicts
+    # the issue's example: golds of 0 and 1 are no verdicts
     (
         "problem_id:id,answer:expected,response:output",
         [
@@ -238,8 +238,8 @@ def test_a_column_that_is_given_away_is_not_read_by_its_own_name(
     document = grade(capsys, "grade", path, f"columns={columns}")
     assert list(document["scores"]) == [benchmark] and document["problems"] == 3
     assert score(document) == pytest.approx(2 / 3) and document["agreement"] is None
-    said = refused(capsys, "audit", path, f"columns={columns}", "printed=66.7")
-    assert "no verdicts of the authors" in said
+    message = refused(capsys, "audit", path, f"columns={columns}", "printed=66.7")
+    assert "no verdicts of the authors" in message
 
 
 def test_the_written_rows_do_not_hold_it_by_its_own_name_either(
@@ -323,8 +323,8 @@ def test_a_report_begins_with_what_was_read(tmp_path: Path, capsys: pytest.Captu
 def test_what_was_read_of_our_own_rows_columns_and_verdict_tables(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ours = lines(tmp_path / "a.jsonl", {"gold": "2", "response": RIGHT, "expected": True})
-    assert grade(capsys, "grade", ours)["read"][0]["format"] == "rows"
+    own_rows = lines(tmp_path / "a.jsonl", {"gold": "2", "response": RIGHT, "expected": True})
+    assert grade(capsys, "grade", own_rows)["read"][0]["format"] == "rows"
     other = lines(tmp_path / "b.jsonl", {"g": "2", "r": RIGHT})
     [read] = grade(capsys, "grade", other, "columns=answer:g,response:r")["read"]
     assert (read["format"], read["example"]["gold"], read["example"]["label"]) == ("columns", "2", None)
@@ -353,9 +353,9 @@ TOOL = {"type": "function_call", "name": "sum", "arguments": "{}", "call_id": "c
 
 
 def gym(text: str, reward: float, task: int, rollout: int) -> dict[str, Any]:
-    asked = {"input": [{"role": "user", "content": f"{task} + 1?", "type": "message"}]}
+    parameters = {"input": [{"role": "user", "content": f"{task} + 1?", "type": "message"}]}
     return {
-        "responses_create_params": asked,
+        "responses_create_params": parameters,
         "reward": reward,
         "expected_answer": "2",
         "extracted_answer": "2",
@@ -370,8 +370,8 @@ def test_nemo_gym_rollouts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     document = grade(capsys, "grade", lines(tmp_path / "rollouts.jsonl", *rows))
     assert document["read"][0]["format"] == "nemo_gym" and document["problems"] == 2
     assert score(document) == pytest.approx(3 / 4) and document["agreement"]["rate"] == 1
-    one = grade(capsys, "grade", lines(tmp_path / "one.jsonl", rows[0]))  # a file of one object is one row
-    assert one["rows"] == 1
+    single = grade(capsys, "grade", lines(tmp_path / "one.jsonl", rows[0]))  # a file of one object is one row
+    assert single["rows"] == 1
     cut = gym("so", 0.0, 2, 0)
     cut["response"] |= {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}
     document = grade(capsys, "grade", lines(tmp_path / "cut.jsonl", cut))
@@ -406,12 +406,12 @@ def review(index: int, text: str, acc: float, **more: Any) -> dict[str, Any]:
         "explanation": None,
         "metadata": {},
     }
-    found = {"score": value, "sample_id": index, "group_id": index // 2, "sample_metadata": {}}
-    return {"index": index, "input": f"{index // 2} + 1?", "target": "2", "sample_score": {**found, **more}}
+    sample_score = {"score": value, "sample_id": index, "group_id": index // 2, "sample_metadata": {}}
+    return {"index": index, "input": f"{index // 2} + 1?", "target": "2", "sample_score": {**sample_score, **more}}
 
 
 def test_evalscope_reviews(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Two repeats of two problems, told apart by the group; three of four are right."""
+    """Two repeats of two problems, told apart by the group. Three of four are right."""
     rows = [review(0, RIGHT, 1.0), review(1, WRONG, 0.0), review(2, RIGHT, 1.0), review(3, RIGHT, 1.0)]
     document = grade(capsys, "grade", lines(tmp_path / "gsm8k_main.jsonl", *rows))
     assert document["read"][0]["format"] == "evalscope" and document["problems"] == 2
@@ -431,12 +431,12 @@ def test_evalscope_reviews_before_version_1(tmp_path: Path, capsys: pytest.Captu
 
 
 def swift(**more: Any) -> dict[str, Any]:
-    said = [RIGHT, WRONG, WRONG, WRONG]
-    asked = ["<|im_start|>user\n1 + 1?<|im_end|>\n<|im_start|>assistant\n"] * 4
+    responses = [RIGHT, WRONG, WRONG, WRONG]
+    prompts = ["<|im_start|>user\n1 + 1?<|im_end|>\n<|im_start|>assistant\n"] * 4
     return {
         "step": ["5"] * 4,
-        "prompt": asked,
-        "completion": said,
+        "prompt": prompts,
+        "completion": responses,
         "MathAccuracy": [1.0, 0.0, 0.0, 0.0],
         "Format": [1.0, 1.0, 1.0, 1.0],
         "advantages": [1.5, -0.5, -0.5, -0.5],
@@ -446,10 +446,10 @@ def swift(**more: Any) -> dict[str, Any]:
 
 def test_ms_swift_completions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A line for each step, each column a list: one of four is right, 25 %, and not any of four golds."""
-    golds = ["2", "3", "4", "5"]  # each of its own response; only the first is met: 2 of 2, 3 of 3 would be right too
-    said = [RIGHT, r"\boxed{7}", r"\boxed{8}", r"\boxed{9}"]
-    asked = [f"problem {i}" for i in range(4)]
-    path = lines(tmp_path / "completions.jsonl", swift(solution=golds, completion=said, prompt=asked))
+    golds = ["2", "3", "4", "5"]  # each of its own response. Only the first is met: 2 of 2, 3 of 3 would be right too
+    responses = [RIGHT, r"\boxed{7}", r"\boxed{8}", r"\boxed{9}"]
+    prompts = [f"problem {i}" for i in range(4)]
+    path = lines(tmp_path / "completions.jsonl", swift(solution=golds, completion=responses, prompt=prompts))
     document = grade(capsys, "grade", path, "label=MathAccuracy")
     assert document["read"][0]["format"] == "ms_swift" and document["rows"] == 4
     assert score(document) == pytest.approx(1 / 4) and document["agreement"]["rate"] == 1
@@ -474,8 +474,8 @@ def test_ms_swift_by_other_names(row: dict[str, Any], tmp_path: Path, capsys: py
 
 
 def test_ms_swift_lists_of_other_lengths_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    said = refused(capsys, "grade", lines(tmp_path / "a.jsonl", swift(solution=["2", "2"])))
-    assert "solution" in said and "row 1" in said and "golds=any" not in said
+    message = refused(capsys, "grade", lines(tmp_path / "a.jsonl", swift(solution=["2", "2"])))
+    assert "solution" in message and "row 1" in message and "golds=any" not in message
 
 
 @pytest.mark.parametrize("name", ["results", "outputs", "samples", "data"])
@@ -511,10 +511,10 @@ PRINTED = [
 )
 def test_printed_lines_of_a_trainer_are_a_curve(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "train.log").write_text(text)
-    found = grade(capsys, "audit", tmp_path / "train.log", "printed=50.0", "metric=eval_acc")
-    assert found["file"] == pytest.approx(0.5)
-    said = refused(capsys, "audit", tmp_path / "train.log", "printed=50.0")
-    assert "metric=NAME" in said and "eval_acc" in said
+    document = grade(capsys, "audit", tmp_path / "train.log", "printed=50.0", "metric=eval_acc")
+    assert document["file"] == pytest.approx(0.5)
+    message = refused(capsys, "audit", tmp_path / "train.log", "printed=50.0")
+    assert "metric=NAME" in message and "eval_acc" in message
 
 
 # -- advice -----------------------------------------------------------------------------------------------------------
@@ -533,8 +533,8 @@ def test_lm_evals_scores_without_samples_are_named(
     command: list[str], content: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = whole(tmp_path / "results_2026.json", content)
-    said = refused(capsys, command[0], path, *command[1:])
-    assert "scores without samples" in said and "--log_samples" in said
+    message = refused(capsys, command[0], path, *command[1:])
+    assert "scores without samples" in message and "--log_samples" in message
 
 
 @pytest.mark.parametrize("indent", [None, 2])
@@ -543,10 +543,10 @@ def test_a_trainer_state_without_a_metric_lists_its_metrics(
 ) -> None:
     state = {"global_step": 2, "log_history": [{"step": 1, "eval_acc": 0.4}, {"step": 2, "eval_acc": 0.5}]}
     (tmp_path / "trainer_state.json").write_text(json.dumps(state, indent=indent))
-    said = refused(capsys, "audit", tmp_path / "trainer_state.json", "printed=50.0")
-    assert "metric=NAME" in said and "eval_acc" in said
-    said = refused(capsys, "grade", tmp_path / "trainer_state.json")
-    assert "rlvr audit" in said and "eval_acc" in said
+    message = refused(capsys, "audit", tmp_path / "trainer_state.json", "printed=50.0")
+    assert "metric=NAME" in message and "eval_acc" in message
+    message = refused(capsys, "grade", tmp_path / "trainer_state.json")
+    assert "rlvr audit" in message and "eval_acc" in message
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "csv"])
@@ -561,11 +561,11 @@ def test_a_column_of_truth_values_is_proposed_as_it_can_be_typed(
         path.write_text(f"{key},correct\n" + "".join(f"{row[key]},{row['correct']}\n" for row in rows))
     else:
         lines(path, *rows)
-    said = refused(capsys, "audit", path, "printed=50.0")
-    typed = re.findall(r"columns=([\w.:,-]+)", said)
-    assert f"id:{key},correct:correct" in typed, said
-    found = grade(capsys, "audit", path, "printed=50.0", f"columns=id:{key},correct:correct")
-    assert found["verdict"] == "stands"
+    message = refused(capsys, "audit", path, "printed=50.0")
+    typed = re.findall(r"columns=([\w.:,-]+)", message)
+    assert f"id:{key},correct:correct" in typed, message
+    document = grade(capsys, "audit", path, "printed=50.0", f"columns=id:{key},correct:correct")
+    assert document["verdict"] == "stands"
 
 
 def test_a_gold_of_the_same_length_is_no_normalisation() -> None:

@@ -1,4 +1,4 @@
-"""Files as other projects write them, by the fields that their code names; questions and answers are ours.
+"""Files as other projects write them, by the fields that their code names. Questions and answers are ours.
 
 Four problems, one sample each (or the same one twice): the second is wrong, the third is equal in another form, so that
 three of four are correct by their verdicts and by ours.
@@ -87,11 +87,11 @@ MAKERS: dict[str, tuple[Callable[..., dict[str, Any]], str | None]] = {
 
 
 def rows(make: Callable[..., dict[str, Any]]) -> list[dict[str, Any]]:
-    return [make(i, *of) for i, of in enumerate(zip(QUESTIONS, GOLDS, RESPONSES, RIGHT, strict=True))]
+    return [make(i, *values) for i, values in enumerate(zip(QUESTIONS, GOLDS, RESPONSES, RIGHT, strict=True))]
 
 
-def lines(path: Path, of: list[Any]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in of))
+def lines(path: Path, rows: list[Any]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
 
@@ -137,8 +137,8 @@ def test_several_golds_are_read_by_a_stated_rule(tmp_path: Path) -> None:
     both = {**dump, "input": "p", "output": r"\boxed{-2, 2}", "score": 0.0}
     same = {**dump, "input": "r", "gts": ["-2", "-2"]}
     path = lines(tmp_path / "a.jsonl", [dump, both, same])
-    said = r"row 1: answer is \['2', '-2'\], 2 golds. Expected golds=any .* or golds=all"
-    with pytest.raises(ValueError, match=said):
+    message = r"row 1: answer is \['2', '-2'\], 2 golds. Expected golds=any .* or golds=all"
+    with pytest.raises(ValueError, match=message):
         grade_file(path)
     alternatives = grade_file(path, reading=Reading(golds="any"), explain=[1, 2])
     assert alternatives.verdicts == {"correct": 2, "wrong": 1} and len(alternatives.differing) == 0
@@ -157,7 +157,7 @@ def test_several_golds_are_read_by_a_stated_rule(tmp_path: Path) -> None:
 
 
 def test_several_golds_of_tools_that_take_any(tmp_path: Path) -> None:
-    """Written out and graded again they still count alike; other policies are tried against each gold, too."""
+    """Written out and graded again they still count alike. Other policies are tried against each gold, too."""
     prompt = {"full_prompt": "a share?", "gold": ["60", "three fifths"], "metrics": {"em": 1.0}}
     words = [{**prompt, "predictions": [r"\boxed{\text{three fifths}}"]}, {**prompt, "predictions": [r"\boxed{60}"]}]
     other = {**prompt, "predictions": ["The answer is three fifths."], "metrics": {"em": 0.0}}
@@ -188,8 +188,10 @@ def test_each_format_can_be_compared(name: str, tmp_path: Path) -> None:
 
     make = MAKERS[name][0]
     for side, wrong in (("a", {7, 11}), ("b", {*range(0, 40, 2)})):
-        of = [(f"{i} + 1?", str(i + 1), rf"\boxed{{{0 if i in wrong else i + 1}}}", i not in wrong) for i in range(40)]
-        lines(tmp_path / side, [make(i, *row) for i, row in enumerate(of)])
+        values = [
+            (f"{i} + 1?", str(i + 1), rf"\boxed{{{0 if i in wrong else i + 1}}}", i not in wrong) for i in range(40)
+        ]
+        lines(tmp_path / side, [make(i, *row) for i, row in enumerate(values)])
         rlvr.grade(tmp_path / side, out=tmp_path / f"{side}.jsonl")
         texts = {"columns": {"problem_id": "problem"}, "benchmark": "sums"}  # as compare advises
         rlvr.grade(tmp_path / side, out=tmp_path / f"{side}-texts.jsonl", **texts)
@@ -218,14 +220,14 @@ def test_an_unknown_table_gets_the_option_with_its_own_columns(tmp_path: Path) -
 
 
 def test_benchmarks_are_scored_apart_whatever_their_problems_are_called(tmp_path: Path) -> None:
-    asked = [("amc", 1, "5"), ("amc", 2, "6"), ("aime", 1, "7"), ("aime", 1, "7")]  # problem 1 of each is another one
-    rows = [{"b": b, "problem_id": i, "answer": gold, "response": r"\boxed{5}"} for b, i, gold in asked]
+    triples = [("amc", 1, "5"), ("amc", 2, "6"), ("aime", 1, "7"), ("aime", 1, "7")]  # problem 1 of each is another one
+    rows = [{"b": b, "problem_id": i, "answer": gold, "response": r"\boxed{5}"} for b, i, gold in triples]
     path, out = lines(tmp_path / "a.jsonl", rows), tmp_path / "g.jsonl"
     report = grade_file(path, out=out, reading=Reading({"benchmark": "b"}))
     assert (report.problems, report.samples) == (3, (1, 2))
-    # amc: one of two problems; aime: none of two samples of one problem, which alone has a pass@2
+    # amc: one of two problems. aime: none of two samples of one problem, which alone has a pass@2
     values = {name: {s.name: s.value for s in scores} for name, scores in report.scores.items()}
-    assert {name: {k: v for k, v in of.items() if "@" in k} for name, of in values.items()} == {
+    assert {name: {k: v for k, v in metrics.items() if "@" in k} for name, metrics in values.items()} == {
         "amc": {"avg@1": 0.5},
         "aime": {"avg@2": 0, "pass@2": 0, "maj@2": 0},
     }
@@ -276,7 +278,7 @@ def test_log_likelihoods_are_no_responses(tmp_path: Path) -> None:
 
 
 def test_rows_with_the_same_question_are_samples_of_one_problem(tmp_path: Path) -> None:
-    """Two questions, two rows each: 3 of 4 right; a problem is solved by any of its samples."""
+    """Two questions, two rows each: 3 of 4 right. A problem is solved by any of its samples."""
     path = tmp_path / "a.csv"
     rows = [("What is 1+1?", "2", 2), ("What is 1+1?", "2", 3), ("What is 2+2?", "4", 4), ("What is 2+2?", "4", 4)]
     path.write_text("question,gold,response\n" + "".join(f"{q},{g},\\boxed{{{r}}}\n" for q, g, r in rows))
@@ -292,9 +294,9 @@ def test_golds_of_another_file_fill_those_that_a_row_lacks(tmp_path: Path) -> No
     # the golds of 2 and 3 are in the other file, that of 1 in its row
     kept = [{"gold": "1"}, {"gold": None}, {}]
     of_three = [{"problem_id": n, **gold, **row} for n, (gold, row) in enumerate(zip(kept, box, strict=True), 1)]
-    some = lines(tmp_path / "b.jsonl", of_three)
+    partial = lines(tmp_path / "b.jsonl", of_three)
     rest = lines(tmp_path / "rest.jsonl", [{"problem_id": 2, "gold": "2"}, {"problem_id": 3, "gold": "3"}])
-    assert [row.gold for row in read_answers(some, Reading(gold=rest)).rows] == ["1", "2", "3"]
+    assert [row.gold for row in read_answers(partial, Reading(gold=rest)).rows] == ["1", "2", "3"]
     # a column that is renamed in both
     ids = lines(tmp_path / "c.jsonl", [{"id": i, **row} for i, row in enumerate(box)])
     same = lines(tmp_path / "ids.jsonl", [{"id": i, "answer": str(i + 1)} for i in range(3)])
@@ -310,8 +312,8 @@ def test_golds_of_another_file_fill_those_that_a_row_lacks(tmp_path: Path) -> No
 
 def test_columns_call_the_gold_gold_and_refuse_what_nothing_reads(tmp_path: Path) -> None:
     (path := tmp_path / "caps.csv").write_text("Gold,Response\n7,\\boxed{7}\n")
-    for ours in ("gold", "answer"):
-        assert grade_file(path, reading=Reading({ours: "Gold", "response": "Response"})).verdicts == {"correct": 1}
+    for column in ("gold", "answer"):
+        assert grade_file(path, reading=Reading({column: "Gold", "response": "Response"})).verdicts == {"correct": 1}
     with pytest.raises(ValueError, match="columns=reponse:Response: Did you mean 'response'"):
         Reading({"gold": "Gold", "reponse": "Response"})
     with pytest.raises(ValueError, match="answer or gold"):

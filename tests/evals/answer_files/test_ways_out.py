@@ -1,4 +1,4 @@
-"""What a refusal or an advice says to type does what it says: shapes of public files, with values of ours."""
+"""The line that a refusal or an advice says to type does what it says: shapes of public files, with values of ours."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def said(capsys: pytest.CaptureFixture[str], *words: object) -> str:
+def output_of(capsys: pytest.CaptureFixture[str], *words: object) -> str:
     assert main([str(word) for word in words]) == 2
     return capsys.readouterr().err
 
@@ -57,11 +57,11 @@ def test_a_time_is_no_reward_and_a_name_with_spaces_is_quoted(
 ) -> None:
     path = tmp_path / "a.csv"
     path.write_text("step,began,mean reward score\n1,1614619328,0.5\n2,1614619329,0.25\n")
-    message = said(capsys, "curves", path)
+    message = output_of(capsys, "curves", path)
     typed = shlex.split(message.partition("Type ")[2].partition(", or")[0])
     assert typed == ["columns=train/reward:mean reward score"] and main(["curves", str(path), *typed]) == 0
     path.write_text("step,began,loss\n1,1614619328,0.5\n2,1614619329,0.25\n")
-    assert "columns=train/reward:NAME" in said(capsys, "curves", path)
+    assert "columns=train/reward:NAME" in output_of(capsys, "curves", path)
 
 
 # -- forms that are not read -------------------------------------------------------------------------------------------
@@ -74,8 +74,8 @@ def test_a_binary_file_is_named_and_converted(suffix: str, tmp_path: Path, capsy
         np.savez(path, timesteps=np.array([10, 20]), results=np.array([[1.0, 3.0], [4.0, 6.0]]))
     else:
         np.save(path, np.array([[10.0, 2.0], [20.0, 5.0]]))
-    assert "which is not read" in said(capsys, "curves", path)
-    message = said(capsys, "grade", path)
+    assert "which is not read" in output_of(capsys, "curves", path)
+    message = output_of(capsys, "grade", path)
     _, option, code = shlex.split(message.partition("Convert it: ")[2])[:3]
     made = subprocess.run([sys.executable, option, code], check=True, capture_output=True, text=True).stdout
     table = [line.split(",") for line in made.split()]
@@ -87,7 +87,7 @@ def test_a_binary_file_is_named_and_converted(suffix: str, tmp_path: Path, capsy
 def test_every_other_container_is_named(suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / f"a{suffix}"
     path.write_bytes(b"\x80\x04")
-    assert "which is not read. Convert it: python -c" in said(capsys, "audit", path, "printed=5.0", "metric=a")
+    assert "which is not read. Convert it: python -c" in output_of(capsys, "audit", path, "printed=5.0", "metric=a")
     with pytest.raises(UsageError, match="which is not read"):
         benchmarks.check_name(str(path))
 

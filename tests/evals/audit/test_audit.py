@@ -80,17 +80,17 @@ def test_cross_fitting_removes_the_choice_of_equal_checkpoints() -> None:
     [(0.7045, 0.0, True), (0.7055, 0.0, True), (0.7044, 0.0, False), (0.705, 0.001, True), (0.704, 0.001, False)],
 )
 def test_what_rounds_to_a_printed_score(share: float, resolution: float, rounds: bool) -> None:
-    """70.5 is any share in [0.7045, 0.7055], ends included; a log's 0.704 is one in [0.7035, 0.7045), and is 70.4."""
+    """70.5 is any share in [0.7045, 0.7055], ends included. A log's 0.704 is one in [0.7035, 0.7045), and is 70.4."""
     assert Printed("70.5").rounds_from(share, resolution) == rounds
 
 
 def test_open_rs_largest_of_21_checkpoints() -> None:
     """The largest of 21 evaluations of one model with 30 % on 30 problems: 46.3 was computed elsewhere."""
     curve = pd.DataFrame({"checkpoint": range(21), "value": [0.3] * 20 + [0.3]})
-    found = selection(Evidence.of_scores(curve, 30), 14 / 30 - 1e-6, np.random.default_rng(0))
-    assert found.expected == pytest.approx(0.463, abs=0.001)
-    assert found.chance == pytest.approx(0.58, abs=0.005)
-    assert found.cross_fitted is None
+    result = selection(Evidence.of_scores(curve, 30), 14 / 30 - 1e-6, np.random.default_rng(0))
+    assert result.expected == pytest.approx(0.463, abs=0.001)
+    assert result.chance == pytest.approx(0.58, abs=0.005)
+    assert result.cross_fitted is None
 
 
 def test_our_verdicts_stand_beside_those_of_their_checkpoint() -> None:
@@ -118,7 +118,7 @@ def test_the_headline_names_the_reason_where_the_number_is_the_files_own() -> No
 def test_gain_within_seeds() -> None:
     trained = pd.DataFrame({"seed": list("abc"), "checkpoint": 0, "value": [0.50, 0.56, 0.62]})
     base = pd.DataFrame({"seed": list("abc"), "checkpoint": 0, "value": [0.49, 0.55, 0.61]})
-    # means 0.56 and 0.55; variance 0.0036 each, standard error sqrt(2 * 0.0036 / 3) = 0.049, t(4) = 2.78: 0.01 +- 0.136
+    # means 0.56 and 0.55. Variance 0.0036 each, standard error sqrt(2 * 0.0036 / 3) = 0.049, t(4) = 2.78: 0.01 +- 0.136
     result = audit(Printed("56.0"), Evidence.of_scores(trained), base=Evidence.of_scores(base))
     assert result.verdict == "within seeds"
     assert "[-12.6, 14.6]" in result.causes[0].text
@@ -155,15 +155,15 @@ def test_bad_evidence_is_refused() -> None:
 
 
 def test_truncation_behind_a_mean_over_seeds_is_of_all_seeds() -> None:
-    """Two seeds of ten problems, 5 and 7 correct: 60.0; none of the first seed's samples was cut, 4 of the second's."""
+    """Two seeds of ten problems, 5 and 7 correct: 60.0. None of the first seed's samples was cut, 4 of the second's."""
     rows = [
         {"seed": seed, "problem_id": p, "label": float(p < right), "truncated": float(p >= 10 - cut)}
         for seed, right, cut in ((0, 5, 0), (1, 7, 4))
         for p in range(10)
     ]
     for order in (rows, rows[::-1]):
-        found = audit(Printed("60.0"), Evidence.of_samples(pd.DataFrame(order)))
-        (text,) = (cause.text for cause in found.causes if cause.name == "truncation")
+        result = audit(Printed("60.0"), Evidence.of_samples(pd.DataFrame(order)))
+        (text,) = (cause.text for cause in result.causes if cause.name == "truncation")
         assert text == "20.0% of the samples are truncated or unscored"
 
 
@@ -172,11 +172,11 @@ def test_the_larger_of_two_is_another_checkpoint_and_the_largest_of_three_a_choi
     checkpoints: int, cause: str
 ) -> None:
     curve = pd.DataFrame({"checkpoint": range(checkpoints), "value": [0.31, 0.2, 0.2][:checkpoints]})
-    assert cause in {found.name for found in audit(Printed("31.0"), Evidence.of_scores(curve, 1000)).causes}
+    assert cause in {cause_found.name for cause_found in audit(Printed("31.0"), Evidence.of_scores(curve, 1000)).causes}
 
 
 @pytest.mark.parametrize(
-    ("ours", "truncated", "grader"),
+    ("our_verdict", "truncated", "grader"),
     [
         (0.0, 1.0, False),  # a cut response that we call wrong is a matter of truncation
         (0.0, 0.0, True),
@@ -184,11 +184,17 @@ def test_the_larger_of_two_is_another_checkpoint_and_the_largest_of_three_a_choi
     ],
 )
 def test_only_a_cut_response_that_we_call_wrong_is_left_to_truncation(
-    ours: float, truncated: float, grader: bool
+    our_verdict: float, truncated: float, grader: bool
 ) -> None:
     """Half of the samples of 40 problems change: all of them by the same move."""
     rows = [
-        {"problem_id": str(p), "label": 1 - ours, "ours": ours, "strict": ours, "truncated": truncated}
+        {
+            "problem_id": str(p),
+            "label": 1 - our_verdict,
+            "ours": our_verdict,
+            "strict": our_verdict,
+            "truncated": truncated,
+        }
         if p % 2
         else {"problem_id": str(p), "label": 1.0, "ours": 1.0, "strict": 1.0, "truncated": 0.0}
         for p in range(40)

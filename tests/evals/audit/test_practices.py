@@ -1,4 +1,4 @@
-"""What people ordinarily print is found by its name, and is never NOT_FOUND; denominators, chance, plateaus."""
+"""The practices of printed numbers are found by their names, and never NOT_FOUND: denominators, chance, plateaus."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def test_a_planted_cause_is_named_and_a_clean_log_left_alone(name: str, repetiti
 
     A small plant is sometimes near enough to chance that the answer is *cannot tell*. Another verdict would be wrong.
     """
-    found = repeat({**CAUSES, **CLEAN}[name], repetitions)
-    assert found.named + found.verdicts[CANNOT_TELL] >= repetitions - repetitions // 20, found.missed
-    assert found.named >= 0.75 * repetitions, found.missed
+    counts = repeat({**CAUSES, **CLEAN}[name], repetitions)
+    assert counts.named + counts.verdicts[CANNOT_TELL] >= repetitions - repetitions // 20, counts.missed
+    assert counts.named >= 0.75 * repetitions, counts.missed
 
 
 def test_a_share_and_other_spellings_of_a_number() -> None:
@@ -78,7 +78,7 @@ def test_curves_of_two_files_keep_the_values_that_were_logged_again() -> None:
 
 
 def test_missing_problems_are_counted_and_give_a_range() -> None:
-    """440 of 500: 264 correct. 60.0 % of what is there; over all 500 between 264 / 500 and 324 / 500."""
+    """440 of 500: 264 correct. 60.0 % of what is there. Over all 500 between 264 / 500 and 324 / 500."""
     table = pd.DataFrame({"problem_id": range(440), "label": [1.0] * 264 + [0.0] * 176})
     result = audit(Printed("60.0"), Evidence.of_samples(table, problems=500))
     assert result.verdict == "stands with another number"
@@ -123,12 +123,12 @@ def test_the_largest_of_a_plateau_is_a_choice_among_equals() -> None:
         evidence = Evidence.of_samples(pd.DataFrame(rows, columns=["checkpoint", "problem_id", "label"]))
         result = audit(Printed(f"{100 * evidence.scores['value'].max():.1f}"), evidence)
         within += result.verdict == "within selection"
-    # 5 % are rarer than LIKELY by its meaning; the rates, from the same six checkpoints, make it a few more
+    # 5 % are rarer than LIKELY by its meaning. The rates, from the same six checkpoints, make it a few more
     assert within >= 32
 
 
 def test_majority_counts_ties_and_problems_without_an_answer() -> None:
-    # a: two of three are right; b: one each, a tie, so 1/2; c: no answer
+    # a: two of three are right. b: one each, a tie, so 1/2. c: no answer
     rows = [("a", "1", 1.0), ("a", "1", 1.0), ("a", "2", 0.0), ("b", "3", 1.0), ("b", "4", 0.0), ("c", None, 0.0)]
     evidence = Evidence.of_samples(pd.DataFrame(rows, columns=["problem_id", "answer", "label"]))
     table = scores_of(evidence, 1).table(Composition((Choice("metric", "majority", 1),)))
@@ -137,7 +137,7 @@ def test_majority_counts_ties_and_problems_without_an_answer() -> None:
 
 def test_the_chance_of_a_foreign_number_is_the_share_of_numbers_that_are_as_simple() -> None:
     """The 151 tenths around 40.0 are 32.5 to 47.5: 40.0 and 45.0 are two of them, and 10.0 is none. 30 problems have
-    scores between 25.0 and 55.0, of which 8/30 to 16/30 are nine; 12/30 is one."""
+    scores between 25.0 and 55.0, of which 8/30 to 16/30 are nine. 12/30 is one."""
     tried = Tried([Composition()] * 3, np.array([0.4, 0.45, 0.1]), np.array([0.0, 2.0, 2.0]))
     assert chance(Printed("40.0"), curve_of(0.123456789), tried, 2.0) == pytest.approx(2 / 151)
     assert chance(Printed("40.0"), curve_of(0.123456789), tried, 1.0) == pytest.approx(1 / 151)
@@ -204,7 +204,7 @@ def test_a_score_that_is_pass_at_k_stands_beside_the_files_pass_at_k() -> None:
 
 
 def test_a_verdict_in_words_and_a_number_half_way() -> None:
-    """A reservation is not another number; 63.75 is neither 63.7 nor 63.8; a share is said to be one."""
+    """A reservation is not another number. 63.75 is neither 63.7 nor 63.8. A share is said to be one."""
     cut = pd.DataFrame({"problem_id": range(10), "label": [1.0] * 5 + [0.0] * 5, "truncated": [0.0] * 5 + [1.0] * 5})
     result = audit(Printed("50.0"), Evidence.of_samples(cut))
     assert result.in_words == "stands, with a reservation" and str(result).startswith(f"50.0: {result.in_words}: trunc")
@@ -218,10 +218,14 @@ def test_a_gain_of_the_same_problems_is_that_of_compare() -> None:
     sides = [
         Evidence.of_samples(
             pd.DataFrame(
-                {"problem_id": np.tile(range(30), len(of)), "seed": np.repeat(range(len(of)), 30), "label": of.ravel()}
+                {
+                    "problem_id": np.tile(range(30), len(labels)),
+                    "seed": np.repeat(range(len(labels)), 30),
+                    "label": labels.ravel(),
+                }
             )
         )
-        for of in (trained, before)
+        for labels in (trained, before)
     ]
     gain = audit(Printed("70.0"), sides[0], base=sides[1]).gain
     assert gain is not None and gain.over == "over the 30 problems of both and the seeds"
@@ -233,8 +237,8 @@ def test_the_gain_of_two_curves_has_an_interval() -> None:
     The difference is 0.2."""
     result = audit(Printed("80.0"), curve_of(56 / 70, problems=70), base=curve_of(48 / 80, problems=80))
     assert result.gain is not None and result.gain.interval is not None
-    found = (result.gain.value, result.gain.interval.low, result.gain.interval.high)
-    assert found == pytest.approx((0.2, 0.0524, 0.3339), abs=1e-4)
+    gain = (result.gain.value, result.gain.interval.low, result.gain.interval.high)
+    assert gain == pytest.approx((0.2, 0.0524, 0.3339), abs=1e-4)
     assert "gain over the base model: +20.0 points [5.2, 33.4]" in str(result)
     without = audit(Printed("80.0"), curve_of(0.8), base=curve_of(0.6))
     assert without.gain is not None and without.gain.interval is None and "needs problems=N" in str(without)
@@ -264,7 +268,7 @@ def test_known_benchmarks_have_their_number_of_problems() -> None:
     assert known_size(["samples_math_500_2025.jsonl"]) == 500
     assert known_size(["aime_2024/run1.jsonl"]) == 30
     assert known_size(["mbpp_plus.jsonl"]) == 378
-    assert known_size(["aime24.jsonl", "gsm8k.jsonl"]) is None  # of several there is no one number
+    assert known_size(["aime24.jsonl", "gsm8k.jsonl"]) is None  # two names give no one number
     assert known_size(["verdicts.csv"]) is None
 
 
@@ -273,5 +277,5 @@ def test_choice_among_seeds_keeps_the_seeds_apart() -> None:
     both of seed a's fail: 3/4. Were all four one model of 1/4, it would be 1 - (3/4)^4 = 0.68."""
     rows = [("a", 0, 1.0), ("a", 1, 0.0), ("b", 0, 0.0), ("b", 1, 0.0)]
     table = pd.DataFrame(rows, columns=["seed", "checkpoint", "label"]).assign(problem_id="x")
-    found = selection(Evidence.of_samples(table), 1.0, np.random.default_rng(0))
-    assert found.chance == pytest.approx(3 / 4)
+    result = selection(Evidence.of_samples(table), 1.0, np.random.default_rng(0))
+    assert result.chance == pytest.approx(3 / 4)

@@ -144,7 +144,7 @@ def test_the_command_reads_files_of_oat(tmp_path: Path) -> None:
         ]
         (tmp_path / f"{step}.json").write_text(json.dumps(rows))
     found = rlvr.audit(tmp_path / "100.json", tmp_path / "200.json", printed="50.0")
-    assert found["verdict"] == "cannot tell"  # of two checkpoints, whose scores are all there are
+    assert found["verdict"] == "cannot tell"  # between two checkpoints, whose scores are all there are
     assert found["causes"][0]["name"] == "another checkpoint"
     assert found["file"] == 0
 
@@ -318,7 +318,7 @@ def test_the_gain_of_a_pass_at_k_is_one_in_pass_at_k(tmp_path: Path) -> None:
     assert "gain over the base model: +37.5 points" in str(rlvr.audit(model, printed="50.0", base=base))
     assert "gain in pass@2 over the base model: +50.0 points" in str(rlvr.audit(model, printed="75.0", k=2, base=base))
     assert "pass@2, the gain over the base model" in str(rlvr.audit(model, printed="50.0", k=2, base=base))
-    in_avg = rlvr.audit(model, printed="37.5", k=2, base=base)  # of eight samples: any number may be one of theirs
+    in_avg = rlvr.audit(model, printed="37.5", k=2, base=base)  # eight samples: any number may be one of theirs
     assert in_avg["verdict"] == "cannot tell"
     assert in_avg["reading"] == "the average of 2 samples, the gain over the base model"
     (tmp_path / "base.csv").write_text("id,correct\n0,1\n1,0\n")

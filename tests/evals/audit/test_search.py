@@ -31,10 +31,10 @@ from evals.audit.tables import scores_of
 
 
 def verdicts(path: Path, labels: np.ndarray, **columns: list[object]) -> Path:
-    """A table with a row per sample; `columns` have one value per problem."""
+    """A table with a row per sample. `columns` have one value per problem."""
     problems, samples = labels.shape
     table = pd.DataFrame({"id": np.repeat(np.arange(problems), samples), "correct": labels.ravel().astype(int)})
-    table.assign(**{name: np.repeat(of, samples) for name, of in columns.items()}).to_csv(path, index=False)
+    table.assign(**{name: np.repeat(values, samples) for name, values in columns.items()}).to_csv(path, index=False)
     return path
 
 
@@ -50,8 +50,15 @@ def test_compositions_are_all_combinations_of_few_choices_the_simplest_first() -
     part = [Choice("part", "part", "level", str(i), 2, f"level {i}") for i in (1, 2)]
     metric = Choice("metric", "pass", 2, bits=1, words="pass@2")
     made = compositions({"part": part, "metric": [metric]}, TABLE)
-    assert [of.words for of in made] == ["", "pass@2", "level 1", "level 2", "level 1, pass@2", "level 2, pass@2"]
-    assert [of.bits for of in made] == [0, 1, 2, 2, 3 + STEP, 3 + STEP]
+    assert [composition.words for composition in made] == [
+        "",
+        "pass@2",
+        "level 1",
+        "level 2",
+        "level 1, pass@2",
+        "level 2, pass@2",
+    ]
+    assert [composition.bits for composition in made] == [0, 1, 2, 2, 3 + STEP, 3 + STEP]
 
 
 @pytest.mark.parametrize("printed", ["0", "1", "1×", "0.0"])
@@ -66,23 +73,23 @@ def test_a_bare_zero_or_one_is_not_a_share(tmp_path: Path, printed: str) -> None
 
 
 def test_a_number_that_nothing_gives_is_no_accusation(tmp_path: Path) -> None:
-    """It says how many numbers were tried, and the nearest three; the file may not be the one behind the number."""
+    """It says how many numbers were tried, and the nearest three. The file may not be the one behind the number."""
     path = verdicts(tmp_path / "v.csv", labels_of(RATES, 1))
-    found = rlvr.audit(path, printed="71.37")
-    tried = found["tried"]
-    assert found["verdict"] == NOT_FOUND and tried > 1
-    lines = str(found).splitlines()
+    document = rlvr.audit(path, printed="71.37")
+    tried = document["tried"]
+    assert document["verdict"] == NOT_FOUND and tried > 1
+    lines = str(document).splitlines()
     assert f"71.37: not found among {tried} readings of the files" in lines
-    assert f"{tried} distinct numbers were tried; the nearest: " in lines[-1] and "not in the file" not in str(found)
+    assert f"{tried} distinct numbers were tried; the nearest: " in lines[-1] and "not in the file" not in str(document)
 
 
 def test_two_models_in_one_file_are_not_pooled_without_a_word(tmp_path: Path) -> None:
     """60 and 46 of 100: 53.0 is of no model."""
     labels = np.array([[1.0]] * 60 + [[0.0]] * 40 + [[1.0]] * 46 + [[0.0]] * 54)
     path = verdicts(tmp_path / "v.csv", labels, model=["a"] * 100 + ["b"] * 100)
-    found = rlvr.audit(path, printed="53.0")
-    assert found["verdict"] == "stands, with a reservation"
-    assert "the score is over 2 models, which the column model names: a 60.0, b 46.0" in str(found)
+    document = rlvr.audit(path, printed="53.0")
+    assert document["verdict"] == "stands, with a reservation"
+    assert "the score is over 2 models, which the column model names: a 60.0, b 46.0" in str(document)
     alone = rlvr.audit(path, printed="46.0")
     assert alone["verdict"] == "stands with another number" and alone["reading"] == "the model b alone"
 
@@ -97,7 +104,8 @@ def response_of(problem: int, sample: int, right: bool) -> str:
 
 
 def test_labels_that_were_flipped_both_ways_are_named(tmp_path: Path) -> None:
-    """Of 200 responses 100 are right; 12 labels of each half are flipped: 50.0 stays, and 12 % of the labels differ."""
+    """100 of 200 responses are right, and 12 labels of each half are flipped: 50.0 stays, and 12 % of the labels
+    differ."""
     rows = [
         {
             "problem_id": i,
@@ -107,12 +115,12 @@ def test_labels_that_were_flipped_both_ways_are_named(tmp_path: Path) -> None:
         }
         for i in range(200)
     ]
-    found = rlvr.audit(responses(tmp_path / "r.jsonl", rows), printed="50.0")
-    assert found["verdict"] == "stands, with a reservation" and [c["name"] for c in found["causes"]] == ["labels"]
-    said = (
+    document = rlvr.audit(responses(tmp_path / "r.jsonl", rows), printed="50.0")
+    assert document["verdict"] == "stands, with a reservation" and [c["name"] for c in document["causes"]] == ["labels"]
+    text = (
         "our verdicts differ on 12.0 % of these samples (24 of 200): 12 are correct by the file alone, 12 by us alone"
     )
-    assert said in str(found)
+    assert text in str(document)
 
 
 def test_different_responses_with_one_verdict_each_are_no_repeated_rows(tmp_path: Path) -> None:
@@ -121,9 +129,9 @@ def test_different_responses_with_one_verdict_each_are_no_repeated_rows(tmp_path
         for i in range(60)
         for sample in range(4)
     ]
-    said = str(rlvr.audit(responses(tmp_path / "r.jsonl", rows), printed="50.0"))
-    assert "60 problems is there 4 times with one verdict on different responses" in said
-    assert "rows that were repeated" not in said
+    text = str(rlvr.audit(responses(tmp_path / "r.jsonl", rows), printed="50.0"))
+    assert "60 problems is there 4 times with one verdict on different responses" in text
+    assert "rows that were repeated" not in text
 
 
 LOG = "val/aime/acc/mean@1", "val/math/acc/mean@1", "val/math/reward/mean@1"
@@ -131,7 +139,7 @@ LOG = "val/aime/acc/mean@1", "val/math/acc/mean@1", "val/math/reward/mean@1"
 
 @pytest.fixture
 def log(tmp_path: Path) -> Path:
-    """Three metrics of one evaluation; math is best at step 20, aime at step 30."""
+    """Three metrics of one evaluation. Math is best at step 20, aime at step 30."""
     rows = ((0.1011, 0.4022, 0.5512), (0.1523, 0.6127, 0.7034), (0.2037, 0.5541, 0.6518), (0.1819, 0.5833, 0.6702))
     lines = [
         f"step:{10 * i + 10} - " + " - ".join(f"{name}:{value}" for name, value in zip(LOG, row, strict=True))
@@ -153,8 +161,8 @@ def log(tmp_path: Path) -> Path:
     ],
 )
 def test_other_numbers_of_the_same_log(log: Path, printed: str, reading: str) -> None:
-    found = rlvr.audit(log, printed=printed, metric=LOG[0])
-    assert (found["verdict"], found["reading"]) == ("stands with another number", reading)
+    document = rlvr.audit(log, printed=printed, metric=LOG[0])
+    assert (document["verdict"], document["reading"]) == ("stands with another number", reading)
 
 
 def test_a_family_is_one_metric_of_several_benchmarks() -> None:
@@ -167,9 +175,9 @@ def test_the_base_models_own_score(tmp_path: Path) -> None:
     model = verdicts(tmp_path / "model.csv", labels_of(RATES, 1))
     labels = labels_of(RATES / 2, 3, seed=1)
     base = verdicts(tmp_path / "base.csv", labels)
-    found = rlvr.audit(model, printed=f"{100 * labels.mean():.2f}", base=[base])
-    assert (found["verdict"], found["reading"]) == ("stands with another number", "the score of the base model")
-    assert found["causes"][0]["name"] == "another model"
+    document = rlvr.audit(model, printed=f"{100 * labels.mean():.2f}", base=[base])
+    assert (document["verdict"], document["reading"]) == ("stands with another number", "the score of the base model")
+    assert document["causes"][0]["name"] == "another model"
 
 
 def test_metrics_by_a_column_and_of_some_samples(tmp_path: Path) -> None:
@@ -184,17 +192,17 @@ def test_metrics_by_a_column_and_of_some_samples(tmp_path: Path) -> None:
     ]
     pd.DataFrame(rows).to_csv(tmp_path / "v.csv", index=False)
     best = np.mean([labels[i, rewards[i].round(6).argmax()] for i in range(120)])
-    found = rlvr.audit(tmp_path / "v.csv", printed=f"{100 * best:.2f}")
-    assert "best of 8 by the column reward" in str(found)
+    document = rlvr.audit(tmp_path / "v.csv", printed=f"{100 * best:.2f}")
+    assert "best of 8 by the column reward" in str(document)
 
-    def majority(of: tuple[str, ...]) -> float:
-        most = max(of.count(answer) for answer in of)
-        winners = {answer for answer in of if of.count(answer) == most}
+    def majority(answers: tuple[str, ...]) -> float:
+        most = max(answers.count(answer) for answer in answers)
+        winners = {answer for answer in answers if answers.count(answer) == most}
         return ("right" in winners) / len(winners)
 
-    of_four = np.mean([majority(of) for row in answers for of in combinations(row.tolist(), 4)])
-    found = rlvr.audit(tmp_path / "v.csv", printed=f"{100 * of_four:.2f}")
-    assert (found["verdict"], found["reading"]) == ("stands with another number", "maj@4")
+    of_four = np.mean([majority(four) for row in answers for four in combinations(row.tolist(), 4)])
+    document = rlvr.audit(tmp_path / "v.csv", printed=f"{100 * of_four:.2f}")
+    assert (document["verdict"], document["reading"]) == ("stands with another number", "maj@4")
 
 
 def test_equal_weights_of_levels_and_a_trimmed_mean_of_seeds(tmp_path: Path) -> None:
@@ -202,8 +210,8 @@ def test_equal_weights_of_levels_and_a_trimmed_mean_of_seeds(tmp_path: Path) -> 
     labels = labels_of(np.clip(RATES + 0.3 - 0.2 * np.array(levels), 0, 1), 1)
     path = verdicts(tmp_path / "v.csv", labels, level=levels)
     value = np.mean([labels[np.array(levels) == level].mean() for level in (1, 2, 3)])
-    found = rlvr.audit(path, printed=f"{100 * value:.2f}")
-    assert found["reading"] == "the mean of 3 values of level, each with the same weight"
+    document = rlvr.audit(path, printed=f"{100 * value:.2f}")
+    assert document["reading"] == "the mean of 3 values of level, each with the same weight"
     curve = pd.DataFrame(
         {"seed": list("abcde"), "checkpoint": 0, "value": [0.31123, 0.40237, 0.41891, 0.43377, 0.61255]}
     )
@@ -234,12 +242,12 @@ def test_tables_of_scores_equal_slow_loops() -> None:
     )
     scores = scores_of(Evidence.of_samples(samples), 1)
 
-    def slow(of, level=None, first=None, pooled=False) -> list[float]:
+    def slow(metric, level=None, first=None, pooled=False) -> list[float]:
         values = []
         for c in range(2):
             at = samples[(samples["checkpoint"] == c) & ((samples["level"] == level) | (level is None))]
             groups = [g["label"].tolist()[:first] for _, g in at.groupby("problem_id")]
-            values.append(np.mean([*chain(*groups)] if pooled else [of(g) for g in groups]))
+            values.append(np.mean([*chain(*groups)] if pooled else [metric(g) for g in groups]))
         return values
 
     cases = {
@@ -260,7 +268,7 @@ def test_no_composition_has_more_than_three_steps_or_a_value_that_is_no_share() 
     }
     evidence = curve_evidence(curves, "acc")
     tried = tried_of(evidence, Printed("40.0"), evidence)
-    assert all(len(of.choices) <= MOST_STEPS for of in tried.compositions)
+    assert all(len(composition.choices) <= MOST_STEPS for composition in tried.compositions)
     assert (tried.values >= 0).all() and (tried.values <= 1).all()
     assert [*tried.bits] == sorted(tried.bits)
     grammar = grammar_of(evidence, Printed("40.0"), evidence)
@@ -272,24 +280,24 @@ def test_compositions_that_are_drawn_at_random_are_found(draws: int) -> None:
     """More than half of them: the others have so many as simple beside them that chance explains the match, and are
     "cannot tell". No drawn number is "not found": it is one of the readings."""
     drawn = [draw(number) for number in range(draws)]
-    assert all(of.verdict != NOT_FOUND for of in drawn)
+    assert all(composition.verdict != NOT_FOUND for composition in drawn)
     assert sum(draw.is_found for draw in drawn) > draws / 2
 
 
 @pytest.mark.parametrize("kinds", [["200 verdicts"], pytest.param([*KINDS], marks=pytest.mark.exhaustive)])
 def test_foreign_numbers_are_not_explained(kinds: list[str]) -> None:
-    found = {kind: foreign(kind, 4, 10) for kind in kinds}
-    share, interval = explained_share(found)
+    outcomes = {kind: foreign(kind, 4, 10) for kind in kinds}
+    share, interval = explained_share(outcomes)
     assert share < 0.05 and interval.low <= share <= interval.high
     # 4 sets of files: the scores of the 3 others, and twice ten numbers
-    assert foreign_rows(found)[-1][2] == str(len(kinds) * 4 * (3 + 2 * 10))
+    assert foreign_rows(outcomes)[-1][2] == str(len(kinds) * 4 * (3 + 2 * 10))
 
 
 @pytest.mark.parametrize("kind", ["a curve of 20, 500 problems", "500 responses"])
 def test_the_search_decides_what_the_audit_says_of_a_foreign_number(kind: str) -> None:
     evidence = KINDS[kind](np.random.default_rng(5))
     tried = tried_of(evidence, Printed("50.0"), None)
-    own = 100 * float(evidence.last["value"].mean())
-    for printed in (f"{own:.1f}", f"{own + 3.3:.1f}", f"{own - 0.71:.2f}", "1.37"):
+    file_score = 100 * float(evidence.last["value"].mean())
+    for printed in (f"{file_score:.1f}", f"{file_score + 3.3:.1f}", f"{file_score - 0.71:.2f}", "1.37"):
         verdict = audit(Printed(printed), evidence).verdict
         assert outcome(tried, Printed(printed), evidence) == (verdict if verdict in UNEXPLAINED else "explained")

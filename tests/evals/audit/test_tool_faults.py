@@ -29,8 +29,8 @@ ENTROPY = pd.DataFrame({"step": [1], "actor/entropy": [0.5]})
     ],
 )
 def test_the_entropy_of_verl_in_spring_2025(text: str, named: bool) -> None:
-    found = known_faults(text, ENTROPY)
-    assert bool(found) == named
+    faults = known_faults(text, ENTROPY)
+    assert bool(faults) == named
     assert not known_faults(text, pd.DataFrame({"step": [1], "val/acc": [0.5]}))  # the log has no entropy
 
 
@@ -55,5 +55,5 @@ def test_audits_and_curves_name_them(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "home"))
     log = tmp_path / "run.log"
     log.write_text("2025-05-03 10:00:00\nstep:1 - actor/entropy:0.5 - val/acc:0.25\n")
-    for said in (rlvr.audit(log, printed="25.0", metric="val/acc"), rlvr.curves(log, name="theirs")):
-        assert "a known fault of the tool: veRL wrote a wrong actor/entropy" in " ".join(str(said).split())
+    for result in (rlvr.audit(log, printed="25.0", metric="val/acc"), rlvr.curves(log, name="theirs")):
+        assert "a known fault of the tool: veRL wrote a wrong actor/entropy" in " ".join(str(result).split())

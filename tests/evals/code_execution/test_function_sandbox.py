@@ -97,7 +97,7 @@ def test_programs_that_cheat_do_not_pass(name: str) -> None:
 
 
 def probe(body: str) -> Any:
-    """What a program sees from inside: it raises its finding as an exception's name."""
+    """The view of a program from inside: it raises its finding as an exception's name."""
     lines = "".join(f"    {line}\n" for line in body.splitlines())
     program = f"def find():\n{lines}\ndef f(x):\n    raise type('Found_' + str(find()).replace(' ', '_'), (Exception,), {{}})\n"
     why = str(outcome(program).reason)
@@ -170,7 +170,7 @@ def test_no_privileges_can_be_gained() -> None:
         "libc.umount2(b'/usr/lib', 2)",
         "libc.chroot(b'/sandbox')",
         "libc.sethostname(b'x', 1)",
-        "libc.syscall(250, 0, -3, 1)",  # the session keyring of who started this; these are x86_64's numbers
+        "libc.syscall(250, 0, -3, 1)",  # the session keyring of who started this. These are x86_64's numbers
         "libc.syscall(248, b'user', b'name', b'value', 5, -3)",
         "libc.syscall(29, 0, 2 ** 30, 0o1600)",  # shared memory that no limit counts
         "libc.syscall(319, b'x', 0)",

@@ -1,4 +1,4 @@
-"""HumanEval's way of measuring, on problems of our own in its columns; its real rows are not at hand."""
+"""HumanEval's way of measuring, on problems of our own in its columns. Its real rows are not at hand."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_a_block_needs_no_imports_or_helpers_of_the_prompt() -> None:
 
 
 def test_as_many_programs_run_at_a_time_as_there_are_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three workers meet at a barrier that lets none through before all are there; grades keep the rows' order."""
+    """Three workers meet at a barrier that lets none through before all are there. Grades keep the rows' order."""
     barrier = threading.Barrier(3, timeout=60)
 
     def run(program: str, *_: object) -> Execution:
@@ -177,7 +177,7 @@ def test_without_a_sandbox_nothing_is_graded(monkeypatch: pytest.MonkeyPatch, da
 
 
 class Writer(Scripted):
-    """Of each problem's four samples, the first is right for Own/0 and the last for Own/2; Own/1 is never right."""
+    """Among each problem's four samples, the first is right for Own/0 and the last for Own/2. Own/1 is never right."""
 
     def generate(
         self, requests: Sequence[Request], decoding: Decoding, on_step: Any = None
@@ -228,7 +228,7 @@ def test_an_evaluation_runs_programs_and_scores_pass_at_k(data: Path, model_dir:
         ("Own/0", 0), ("Own/2", 3)
     ]  # fmt: skip
     values = {s.name: s.value for s in score(pq.read_table(path), ks=(1, 4), metrics=("pass",))}
-    # one of four right, none, one of four: pass@1 = (1/4 + 0 + 1/4) / 3; pass@4 = 2/3
+    # one of four right, none, one of four: pass@1 = (1/4 + 0 + 1/4) / 3. pass@4 = 2/3
     assert values == {"pass@1": pytest.approx(1 / 6), "pass@4": pytest.approx(2 / 3)}
 
 

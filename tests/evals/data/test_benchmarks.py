@@ -29,7 +29,7 @@ PUBLIC = {"aime24": 30, "aime25": 30, "amc23": 40, "amc23_83": 83, "math500": 50
 
 @pytest.fixture
 def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A benchmark `toy` of ROWS, pinned, on a local stand-in for the hub; returns an empty data_dir."""
+    """A benchmark `toy` of ROWS, pinned, on a local stand-in for the hub. Returns an empty data_dir."""
     hub = tmp_path / "hub"
     hub.mkdir()
     hub_rows = [{"unique": r["id"], "question": r["problem"], "answer": r["answer"]} for r in ROWS]
@@ -92,7 +92,7 @@ def test_tiny_benchmarks_match_their_generator(tmp_path: Path) -> None:
 
 @needs_shared
 def test_real_answers_stay_as_written() -> None:
-    # counts from the data's own README: 7 AIME24 answers with leading zeros; the 40 of AMC23 are among the 83
+    # counts from the data's own README: 7 AIME24 answers with leading zeros. The 40 of AMC23 are among the 83
     aime = benchmarks.load("aime24", data_dir=SHARED).problems
     assert sum(p.answer.startswith("0") for p in aime) == 7
     small, large = (benchmarks.load(n, data_dir=SHARED).problems for n in ("amc23", "amc23_83"))
@@ -116,14 +116,14 @@ def test_the_answer_after_a_mark(toy: Path) -> None:
 def test_the_hub_and_files_of_its_columns_or_ours_give_the_same_problems(toy: Path) -> None:
     hub = benchmarks.load("toy")
     path = write(toy, ROWS)
-    ours = benchmarks.load("toy", data_dir=toy)
+    loaded = benchmarks.load("toy", data_dir=toy)
     write(toy, [{"question": r["problem"], "unique": r["id"], "answer": r["answer"], "x": 1} for r in ROWS])
-    assert ours == benchmarks.load("toy", data_dir=toy) and not ours.changed
-    assert [(p.id, p.problem, p.answer, p.choices) for p in ours.problems] == [
+    assert loaded == benchmarks.load("toy", data_dir=toy) and not loaded.changed
+    assert [(p.id, p.problem, p.answer, p.choices) for p in loaded.problems] == [
         (r["id"], r["problem"], r["answer"], None) for r in ROWS
     ]
-    assert hub.problems == ours.problems
-    assert ours.source == str(path) and hub.source.startswith("hub:") and hub.source.endswith("[train]")
+    assert hub.problems == loaded.problems
+    assert loaded.source == str(path) and hub.source.startswith("hub:") and hub.source.endswith("[train]")
 
 
 def test_other_file_names_and_missing_ids(toy: Path) -> None:
@@ -267,7 +267,7 @@ def test_a_problems_order_does_not_depend_on_the_others(tmp_path: Path) -> None:
 
 
 def test_every_task_file_runs_under_lm_eval(tmp_path: Path) -> None:
-    """lm-eval's own TaskManager knows every file; GPQA is built and graded there."""
+    """lm-eval's own TaskManager knows every file. GPQA is built and graded there."""
     from lm_eval.tasks import TaskManager
 
     from evals.data.prompts import PROMPTS, messages
@@ -283,10 +283,10 @@ def test_every_task_file_runs_under_lm_eval(tmp_path: Path) -> None:
     )
     task = manager.load(["gpqa_diamond"])["tasks"]["gpqa_diamond"]
     docs = list(task.test_docs())
-    ours = gpqa(tmp_path).problems
-    assert [(d["id"], d["answer"]) for d in docs] == [(p.id, p.answer) for p in ours]
+    problems = gpqa(tmp_path).problems
+    assert [(d["id"], d["answer"]) for d in docs] == [(p.id, p.answer) for p in problems]
 
-    assert task.doc_to_text(docs[0]) == messages(PROMPTS["gpqa"], ours[0])[-1]["content"]
+    assert task.doc_to_text(docs[0]) == messages(PROMPTS["gpqa"], problems[0])[-1]["content"]
     right = task.process_results(docs[0], [[f"so\nAnswer: {docs[0]['answer']}"]])
     wrong = task.process_results(docs[0], [[f"so\nAnswer: {'B' if docs[0]['answer'] == 'A' else 'A'}"]])
     names = ("avg@1", "pass@1", "maj@1")

@@ -35,7 +35,7 @@ SCRIPTS = [
 
 
 def response(letter: str, gold: str) -> tuple[str, str]:
-    """(text, finish reason). W and V are wrong in two ways of which the first is written in two; N has no box."""
+    """(text, finish reason). W and V are wrong in two ways of which the first is written in two. N has no box."""
     return {
         "R": (f"so \\boxed{{{gold}}}", "stop"),
         "W": ("so \\boxed{-7}", "stop"),
@@ -105,7 +105,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run_lm_eval(data: Path, key: Any = None, gen_kwargs: Any = SAMPLING, **metadata: Any) -> Any:
-    """lm-eval's result; `key` gives a task other than tiny_short."""
+    """lm-eval's result. `key` gives a task other than tiny_short."""
     problems = benchmarks.load("tiny_short", data_dir=data, allow_changed_data=True).problems
     script = {p.problem: [response(x, p.answer) for x in s] for p, s in zip(problems, SCRIPTS, strict=True)}
     metadata |= {"data_dir": str(data), "allow_changed_data": True}
@@ -142,11 +142,11 @@ def result(data: Path) -> Any:
 
 
 def test_the_lm_eval_task_and_our_score_give_the_same_numbers(table: Any, result: Any) -> None:
-    ours = score(table, ks=KS, metrics=("avg", "pass", "maj"))
-    unscored = ours[0].unscored / ours[0].samples
-    assert values(result) == {s.name: s.value for s in ours} | {"unscored": pytest.approx(unscored, rel=1e-15)}
+    scores = score(table, ks=KS, metrics=("avg", "pass", "maj"))
+    unscored = scores[0].unscored / scores[0].samples
+    assert values(result) == {s.name: s.value for s in scores} | {"unscored": pytest.approx(unscored, rel=1e-15)}
     assert unscored == pytest.approx((2 + 5 + 6 + 1) / 66)
-    # 11 scripts, of which UUUUUU has no scored sample; 4 have fewer than 6 scored ones. Of the other 7, all but WWWWWW
+    # 11 scripts, of which UUUUUU has no scored sample. 4 have fewer than 6 scored ones. Of the other 7, all but WWWWWW
     # and NCNCNB have an R in their six. The 3 with unscored samples and an R are solved, whatever those samples are.
     assert values(result)["pass@6"] == pytest.approx((5 + 3) / (7 + 3))
     # shares of R: 1, 0, 1/6, 2/6, 0, 3/6, 1/4, 1, -, 1/5, 2/6
@@ -157,23 +157,23 @@ def test_verdict_rows_differ_only_in_the_finish_reason(table: Any, data: Path, r
     samples = result["samples"]["tiny_short"]
     assert all(len(s["resps"][0]) == len(s["filtered_resps"][0]) == N for s in samples)
     rows = [row for s in samples for row in lm_eval_task.verdicts(s["doc"], s["filtered_resps"][0])]
-    ours = table.to_pylist()
-    assert [s["doc"]["id"] for s in samples] == list(dict.fromkeys(row["problem_id"] for row in ours))
-    assert [s["target"] for s in samples] == [row["gold"] for row in ours[::N]]
+    our_rows = table.to_pylist()
+    assert [s["doc"]["id"] for s in samples] == list(dict.fromkeys(row["problem_id"] for row in our_rows))
+    assert [s["target"] for s in samples] == [row["gold"] for row in our_rows[::N]]
     different = {CUT: ("truncated", "no_answer"), ENDED_IN_A_BOX: ("no_answer", "truncated")}
-    for our_row, lm_eval_row in zip(ours, rows, strict=True):
+    for our_row, lm_eval_row in zip(our_rows, rows, strict=True):
         expected = different.get(our_row["response"], (our_row["verdict"],) * 2)
         assert (our_row["verdict"], lm_eval_row["verdict"]) == expected
         assert {key: our_row[key] for key in lm_eval_row if key != "verdict"} == {
             k: v for k, v in lm_eval_row.items() if k != "verdict"
         }
-    assert {row["verdict"] for row in ours} == {"correct", "wrong", "no_answer", "truncated", "unscored"}
+    assert {row["verdict"] for row in our_rows} == {"correct", "wrong", "no_answer", "truncated", "unscored"}
 
 
 def test_one_sample_is_the_default(table: Any, data: Path) -> None:
     first = table.filter([sample == 0 for sample in table["sample"].to_pylist()])
-    ours = {s.name: s.value for s in score(first, ks=(1,), metrics=("avg", "pass", "maj"))}
-    assert values(run_lm_eval(data, gen_kwargs=None)) == ours | {"unscored": pytest.approx(3 / 11)}
+    our_values = {s.name: s.value for s in score(first, ks=(1,), metrics=("avg", "pass", "maj"))}
+    assert values(run_lm_eval(data, gen_kwargs=None)) == our_values | {"unscored": pytest.approx(3 / 11)}
 
 
 @pytest.mark.parametrize(

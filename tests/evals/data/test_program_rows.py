@@ -42,7 +42,7 @@ def test_a_task_of_mbpp_is_asked_as_evalplus_asks_it() -> None:
 
 @needs_sandbox
 def test_the_tests_of_both_are_statements_and_the_plus_ones_refuse_more() -> None:
-    """`x + x` doubles text too; `int(2 * x)` is right for the first test of MBPP alone; a wrong one fails at once."""
+    """`x + x` doubles text too. `int(2 * x)` is right for the first test of MBPP alone. A wrong one fails at once."""
     programs = [
         "def double(x):\n    return x + x\n",
         "def double(x):\n    return 2.0 * x\n",

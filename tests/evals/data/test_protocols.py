@@ -123,7 +123,7 @@ def test_a_prefix_is_given_with_the_prompt_and_ends_the_conversation() -> None:
 
 
 def test_the_five_examples_of_gsm8k_end_in_their_answers() -> None:
-    """The first five answers of its training set are 72, 10, 5, 42 and 624; each response has the form that is read."""
+    """The first five answers of its training set are 72, 10, 5, 42 and 624. Each response has the form that is read."""
     prompt = prompts.get("lighteval_gsm8k")
     answers = [POLICIES[prompt.policy](response, []) for _, response in prompt.examples]
     assert answers == ["72", "10", "5", "42", "624"]
@@ -144,7 +144,7 @@ def test_the_default_protocol_asks_each_benchmark_for_its_own_form(name: str) ->
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_ends_where_evalplus_ends_it(name: str) -> None:
-    """The end tokens of evalplus's list are those of the model here; `print` after the function is a test of it."""
+    """The end tokens of evalplus's list are those of the model here. `print` after the function is a test of it."""
     sampled = PROTOCOLS["sampled"].override({"benchmarks": [name]}, Origin.USER, "a test")
     assert sampled.prompt_of(name).name == "evalplus"
     assert sampled.stop_of(name) == ("\nif __name__", "\ndef main(", "\nprint(", "\n```\n")

@@ -67,21 +67,23 @@ def test_few_different_texts_are_classed_as_by_pairs(numbers: list[int], number:
 
 @given(st.lists(st.integers(0, 60) | st.integers(0, 9), max_size=120), st.integers(1, 40))
 def test_a_class_with_a_frequent_text_is_whole(numbers: list[int], number: int) -> None:
-    """Of many different texts, two rare ones alone may stay apart: no class is larger than by pairs, and each with one
-    of the most frequent texts is as large."""
+    """Among many different texts, two rare ones alone may stay apart: no class is larger than by pairs, and each with
+    one of the most frequent texts is as large."""
     answers = list(map(str, numbers))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "outcome", modulo(number))
-        ours = classes_of(answers)
+        class_numbers = classes_of(answers)
     frequent = {text for text, _ in Counter(answers).most_common(COMPARED)}
     whole = {int(text) % number for text in frequent}
     for i, first in enumerate(answers):
         for j, second in enumerate(answers[:i]):
             same = int(first) % number == int(second) % number
-            assert ours[i] != ours[j] or same
+            assert class_numbers[i] != class_numbers[j] or same
             if same and (first == second or int(first) % number in whole):
-                assert ours[i] == ours[j]
-    assert sorted(set(ours)) == list(range(len(set(ours)))) and list(dict.fromkeys(ours)) == sorted(set(ours))
+                assert class_numbers[i] == class_numbers[j]
+    assert sorted(set(class_numbers)) == list(range(len(set(class_numbers)))) and list(
+        dict.fromkeys(class_numbers)
+    ) == sorted(set(class_numbers))
 
 
 def test_correct_answers_are_one_class_and_others_have_none() -> None:

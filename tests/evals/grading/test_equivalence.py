@@ -58,7 +58,7 @@ def test_an_integer_is_only_itself(n):
 
 def test_rounding_needs_digits():
     third = number("1/3")
-    # |1/3 - 0.333| = 1/3000 <= 1/2000, correctly rounded, but three digits are too few; 0.3334 is wrongly rounded
+    # |1/3 - 0.333| = 1/3000 <= 1/2000, correctly rounded, but three digits are too few. 0.3334 is wrongly rounded
     assert not same_number(third, number("0.333"), 4)
     assert same_number(third, number("0.3333"), 4)
     assert not same_number(third, number("0.3334"), 4)

@@ -18,12 +18,12 @@ from evals.grading.spelling import clean
 from tests.evals.grading.test_wrong_accepts import CHANGES, accepts, golds_by_benchmark
 
 pytestmark = [pytest.mark.slow, pytest.mark.exhaustive, pytest.mark.timeout(3600)]  # 2 minutes of a processor
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
 HEDGES = [
-    *(HERE / "hedges.txt").read_text("utf-8").splitlines(),
+    *(FOLDER / "hedges.txt").read_text("utf-8").splitlines(),
     *(form for form in CHANGES["a hedge"] + CHANGES["a denial"] if form not in ("%s!", "%s!!")),  # 2! is 2
 ]
-READ = {  # a free constant has any name; f is constant; a unit may be missing
+READ = {  # a free constant has any name. f is constant. A unit may be missing
     (r"-\sin (3 t) / 5+ C_{1} \sin (2 t)+C_{2} \cos (2 t)", r"-\sin (3 t) / 5+ C_{7} \sin (2 t)+C_{2} \cos (2 t)"),
     (r"-\sin (3 t) / 5+ C_{1} \sin (2 t)+C_{2} \cos (2 t)", r"-\sin (3 t) / 5+ C_{1} \sin (2 t)+C_{3} \cos (2 t)"),
     (
@@ -57,21 +57,21 @@ def unconfirmed(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 def changed(gold: str, drawn: random.Random) -> Iterator[str]:
     """The gold with one letter, digit, sign, index or exponent, or unit changed, at most twice each."""
 
-    def some(pattern: str) -> list[re.Match[str]]:
+    def sampled(pattern: str) -> list[re.Match[str]]:
         matches = [*re.finditer(pattern, gold)]
         return drawn.sample(matches, min(2, len(matches)))
 
     def put(match: re.Match[str], text: str, group: int = 0) -> str:
         return gold[: match.start(group)] + text + gold[match.end(group) :]
 
-    for letter in some(r"(?<![\\A-Za-z])[A-Za-z](?![A-Za-z])"):
+    for letter in sampled(r"(?<![\\A-Za-z])[A-Za-z](?![A-Za-z])"):
         letters = "abcmnpqstuvwxyz" if letter[0].islower() else "ABCDKLMNPQRSTX"
         yield put(letter, drawn.choice([other for other in letters if other != letter[0]]))
-    for digit in some(r"\d"):
+    for digit in sampled(r"\d"):
         yield put(digit, str((int(digit[0]) + drawn.randint(1, 9)) % 10))
-    for sign in some(r"[-+]"):
+    for sign in sampled(r"[-+]"):
         yield put(sign, "-" if sign[0] == "+" else "+")
-    for index in some(r"[_^]\{?(\d)\}?"):
+    for index in sampled(r"[_^]\{?(\d)\}?"):
         yield put(index, str((int(index[1]) + 1) % 10), 1)
     for unit, other in UNITS.items():
         if unit in gold:

@@ -43,7 +43,7 @@ def test_boxes_are_one_answer_up_to_60_characters_apart(length: int, expected: s
 
 @given(st.lists(st.text(alphabet="ab{}\\ 1", max_size=8)))
 def test_boxes_of_balanced_contents_come_back(contents):
-    # Make each content balanced by escaping its braces; then what goes into a box comes out of it.
+    # Make each content balanced by escaping its braces. Then what goes into a box comes out of it.
     escaped = [content.replace("\\", "").replace("{", r"\{").replace("}", r"\}") for content in contents]
     assert boxes(" ".join(rf"so \boxed{{{content}}}" for content in escaped)) == escaped
 
@@ -208,7 +208,7 @@ PIECES = ["{", "}", "\\", " ", "5", ".", "x", "\\boxed", "\\fbox", "boxed", "\\b
 
 @given(st.lists(st.sampled_from(PIECES), max_size=20).map("".join))
 def test_text_before_the_first_box_changes_nothing(text: str) -> None:
-    # what stands before the first command is skipped; behind a box it is not, and must give the same
+    # what stands before the first command is skipped. Behind a box it is not, and must give the same
     if re.search(r"\\(?:boxed|fbox)", text) is None:
         assert (boxes(text), extract(text).truncated) == ([], False)
     assert boxes(r"\boxed{0}" + text) == ["0", *boxes(text)]

@@ -72,7 +72,7 @@ def test_progress_counts_the_rows(grader):
 
 
 def test_answer_classes():
-    # 1/2 and 0.5 are one wrong class; both spellings of 3 are the correct one; no answer and unscored have none.
+    # 1/2 and 0.5 are one wrong class. Both spellings of 3 are the correct one. No answer and unscored have none.
     answers = ["1/2", "3", "0.5", None, "3.0", "7", "x"]
     grades = [
         Grade(Verdict.WRONG, "1/2"),

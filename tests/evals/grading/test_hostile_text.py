@@ -1,7 +1,7 @@
 """Text made to be slow to read and to compare: in the calling process, where nothing can be killed.
 
-What repeats is read in time that grows with its square at worst. The process that reads it here is killed after four
-times the processor time that it needs; a pattern of the third power would need 5 to 10 s for each of many texts.
+A repeated text is read in time that grows with its square at worst. The process that reads it here is killed after four
+times the processor time that it needs. A pattern of the third power would need 5 to 10 s for each of many texts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from evals.grading.equivalence import UnscorableError, equal
 
 ROOT = Path(__file__).parents[3]
-ANSWER, RESPONSE = 2_000, 20_000  # characters; longer answers are refused unread
+ANSWER, RESPONSE = 2_000, 20_000  # characters. Longer answers are refused unread
 PARTS = r"""
 a|A|1|1 |,|, |.|. |...|'|''|"|-|+ -|<|=|^|_|^{|^(|[|(|{|\{|\\|$|$$|$1|\$|\$1,000|%|:|1:1|1.|0.1|1,000|x=|x=1,|A(1,2),
 < and|and|,and|and <|or|to|2 to|not|if|where|for all|per|5per|th|7th|five|one hundred|million|5 million|5 a|zz|june 1

@@ -1,4 +1,4 @@
-"""A marker of a thought that is only spoken about ends no thought; gpt-oss's final channel without a message."""
+"""A marker of a thought that is only spoken about ends no thought. gpt-oss's final channel without a message."""
 
 from __future__ import annotations
 

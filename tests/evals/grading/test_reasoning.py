@@ -1,4 +1,4 @@
-"""What of a response with a thought in it is graded."""
+"""The part of a response with a thought in it that is graded."""
 
 from __future__ import annotations
 

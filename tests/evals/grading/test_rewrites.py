@@ -1,4 +1,4 @@
-"""Golds rewritten so that the value stays are correct; golds changed in value are wrong."""
+"""Golds rewritten so that the value stays are correct. Golds changed in value are wrong."""
 
 from __future__ import annotations
 

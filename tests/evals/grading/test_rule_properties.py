@@ -38,10 +38,10 @@ def test_units_of_a_speed():
 @given(st.integers(1, 400), st.integers(2, 400), st.integers(1, 3))
 def test_a_percentage_may_round(above, below, places):
     value = Fraction(above, below)
-    percent = round(value * 100, places)  # to `places` decimals; exact, as Fraction
+    percent = round(value * 100, places)  # to `places` decimals. Exact, as Fraction
     written = f"{float(percent):.{places}f}"
     shown = written.replace(".", "").strip("0")
-    # fewer digits than the convention, or trailing zeros that do not count, are no rounding; nor is a whole number
+    # fewer digits than the convention, or trailing zeros that do not count, are no rounding. Nor is a whole number
     assume(len(shown) >= Conventions().digits and not written.endswith("0") and value.denominator > 1)
     assert equal(rf"\frac{{{above}}}{{{below}}}", written + r"\%")
     off = f"{float(percent + Fraction(2, 10**places)):.{places}f}"  # two units of the last place away

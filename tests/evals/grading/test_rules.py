@@ -1,6 +1,6 @@
-"""The table of rules: each rule decides its example, and taken away changes it or its counter-example; and pairs.
+"""The table of rules: each rule decides its example, and taken away changes it or its counter-example, and pairs.
 
-`answers.txt` holds the pairs, a section for each rule and each form of answer; in a line the gold, then answers that
+`answers.txt` holds the pairs, a section for each rule and each form of answer. In a line the gold, then answers that
 are the same (==) and that are not (!=). `families.txt` holds kinds of equal spellings, half of them false friends. Each
 pair is judged by mathematics and the reading that a person would give it, not by what a grader says.
 """

@@ -1,6 +1,6 @@
-"""What a policy could learn to write to be paid without knowing the answer: each family on many golds.
+"""Texts that a policy could learn to write to be paid without knowing the answer: each family on many golds.
 
-A family changes a right answer, or leaves it open, in one way (`changes.txt`; `%s` is the right answer). The golds have
+A family changes a right answer, or leaves it open, in one way (`changes.txt`, `%s` is the right answer). The golds have
 the forms of MATH, Minerva, OlympiadBench and AIME. The last test takes golds of the benchmarks at hand.
 """
 
@@ -40,7 +40,7 @@ FORMS = [
     *(r"\text{Tuesday}", "even", r"5\text{ cm}", "0.25", r"\pi", r"\infty", r"\emptyset", "3+4i", "n^2+1", r"\$5"),
     *(r"\begin{pmatrix}1\\2\end{pmatrix}", r"C_1e^x+C_2e^{-x}", r"k\pi", "2^{10}", "1,000", "1:2"),
 ]
-# the same value or the same word after all; or another form of the gold's own words
+# the same value or the same word after all, or another form of the gold's own words
 EQUAL = {
     ("-%s", r"\emptyset"), ("%s/0", r"\infty"), ("(%s", r"\text{Tuesday}"), ("(%s", "even"), ("{%s", r"\text{Tuesday}"),
 }  # fmt: skip
@@ -54,7 +54,7 @@ def test_no_change_of_an_answer_is_accepted(family: str) -> None:
 
 
 def accepts(gold: str, answer: str) -> bool:
-    """Whether an answer is correct; one that cannot be decided is unscored."""
+    """Whether an answer is correct. One that cannot be decided is unscored."""
     try:
         return equal(gold, answer)
     except UnscorableError:
@@ -117,7 +117,9 @@ def test_a_letter_with_a_number_in_brackets_is_no_product(letter: str, at: int, 
 
 @given(st.lists(st.integers(-20, 20), min_size=2, max_size=4, unique=True), st.integers(21, 99))
 def test_a_list_or_set_is_met_by_all_its_items_alone(items: list[int], more: int) -> None:
-    gold, *texts = (", ".join(map(str, some)) for some in (items, items[1:], [*items, more], [more, *items[1:]]))
+    gold, *texts = (
+        ", ".join(map(str, selection)) for selection in (items, items[1:], [*items, more], [more, *items[1:]])
+    )
     texts += [
         rf"\{{{items[0]}\}}, \{{{', '.join(map(str, items[1:]))}\}}",
         rf"({gold}), {more}",
@@ -229,7 +231,7 @@ def benchmark_golds() -> list[str]:
 
 
 def value(text: str) -> Fraction | None:
-    """Of what is plainly a number, whatever its unit or name."""
+    """The value of a text that is plainly a number, whatever its unit or name."""
     for mark in (
         "$",
         "x=",

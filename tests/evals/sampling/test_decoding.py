@@ -1,4 +1,4 @@
-"""Decoding values beside temperature and top-p, with the engine of transformers; and who can express them."""
+"""Decoding values beside temperature and top-p, with the engine of transformers, and who can express them."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def test_top_k_and_top_p_keep_what_transformers_keeps(logits: list[int], k: int,
         warped = TopPLogitsWarper(p)(None, warped)  # type: ignore[arg-type]
     kept = set(torch.isfinite(warped[0]).nonzero().flatten().tolist())
     u = (torch.arange(2000) + 0.5) / 2000
-    ours = set(choose(row.repeat(2000, 1), u, replace(PLAIN, top_k=k, top_p=p)).tolist())
+    chosen = set(choose(row.repeat(2000, 1), u, replace(PLAIN, top_k=k, top_p=p)).tolist())
     share = warped.softmax(-1)[0]
-    assert ours <= kept and all(token in ours for token in kept if share[token] > 1 / 1000)
+    assert chosen <= kept and all(token in chosen for token in kept if share[token] > 1 / 1000)
 
 
 def test_the_repetition_penalty_by_hand() -> None:

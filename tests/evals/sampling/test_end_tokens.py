@@ -19,7 +19,7 @@ def model(model_dir: Path, tmp_path: Path) -> Path:
 
 
 def edit(file: Path, **values: Any) -> None:
-    """Set these keys of a JSON file; None removes one."""
+    """Set these keys of a JSON file. None removes one."""
     content = {**json.loads(file.read_text()), **values}
     file.write_text(json.dumps({key: value for key, value in content.items() if value is not None}))
 

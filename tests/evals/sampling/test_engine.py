@@ -120,8 +120,8 @@ def test_shares_are_the_probabilities() -> None:
 
 @pytest.mark.parametrize("top_p", [0.5, 1.0])
 def test_a_token_without_mass_is_never_chosen(top_p: float) -> None:
-    gone = -float("inf")
-    logits = torch.tensor([[gone, 0.0, gone, 0.5, gone]]).repeat(2, 1)
+    no_mass = -float("inf")
+    logits = torch.tensor([[no_mass, 0.0, no_mass, 0.5, no_mass]]).repeat(2, 1)
     extremes = torch.tensor([0.0, 1 - 2**-24])  # the least and the greatest number that a float32 sample gives
     assert set(choose(logits, extremes, Decoding(1.0, top_p, 1)).tolist()) <= {1, 3}
 
@@ -204,7 +204,7 @@ def test_a_response_must_fit_the_context(engine: TransformersEngine) -> None:
 
 @pytest.mark.parametrize("decoding", [Decoding(1.0, 1.0, 20), Decoding(0.6, 0.95, 20)])
 def test_a_forced_prefix_is_continued(engine: TransformersEngine, decoding: Decoding) -> None:
-    """As a prompt that ends in it, with less room; the rows of a batch may have different rooms."""
+    """As a prompt that ends in it, with less room. The rows of a batch may have different rooms."""
     plain = some_requests(4, 2)
     forced = [tuple(range(20, 20 + n)) for n in (0, 3, 7, 19, 1, 12, 0, 2)]
     requests = [replace(request, forced=ids) for request, ids in zip(plain, forced, strict=True)]
@@ -235,7 +235,7 @@ def prompts() -> list[tuple[int, ...]]:
 
 
 def test_logits_are_those_of_the_whole_sequence(model_dir: Path, prompts: list[tuple[int, ...]]) -> None:
-    """Read anew without a cache and without padding, a row at a time; rows leave and change places on the way."""
+    """Read anew without a cache and without padding, a row at a time. Rows leave and change places on the way."""
     from transformers import AutoModelForCausalLM
 
     model = AutoModelForCausalLM.from_pretrained(model_dir).eval()

@@ -42,11 +42,11 @@ def test_each_benchmark_has_its_folder_and_its_seeds(place: dict[str, Any]) -> N
 
 
 def test_the_first_rows_and_then_the_others(place: dict[str, Any]) -> None:
-    some = table(evaluate(protocol=protocol(2, rows=3), engine=Scripted(), **place)["toy"])
-    assert some == [row for row in expected_rows(2) if row["problem_id"] in ("p0", "p1", "p2")]
+    first_rows = table(evaluate(protocol=protocol(2, rows=3), engine=Scripted(), **place)["toy"])
+    assert first_rows == [row for row in expected_rows(2) if row["problem_id"] in ("p0", "p1", "p2")]
     more = Scripted()
     assert table(evaluate(protocol=protocol(2), engine=more, **place)["toy"]) == expected_rows(2)
-    assert sorted(more.asked) == [("p3", 0), ("p3", 1), ("p4", 0), ("p4", 1)]
+    assert sorted(more.keys) == [("p3", 0), ("p3", 1), ("p4", 0), ("p4", 1)]
 
 
 def killed() -> None:
@@ -62,7 +62,7 @@ def test_a_killed_evaluation_resumes_where_it_stopped(place: dict[str, Any], die
     second = Scripted()
     path = evaluate(protocol=protocol(3), engine=second, **place)["toy"]
     assert table(path) == expected_rows(3)
-    sampled = first.asked + second.asked  # each sample once: none lost, none doubled
+    sampled = first.keys + second.keys  # each sample once: none lost, none doubled
     assert sorted(sampled) == [(p.id, s) for p in PROBLEMS for s in range(3)]
 
 
@@ -89,7 +89,7 @@ def test_a_real_kill(tmp_path: Path, model_dir: Path, place: dict[str, Any]) -> 
     assert ended.returncode == -signal.SIGKILL, ended.stderr
     rest = Scripted()
     assert table(evaluate(protocol=protocol(3), engine=rest, **place)["toy"]) == expected_rows(3)
-    assert len(rest.asked) == 15 - 5 * 2  # five batches of two were on disk
+    assert len(rest.keys) == 15 - 5 * 2  # five batches of two were on disk
 
 
 def test_an_incomplete_shard_is_not_read(place: dict[str, Any]) -> None:
@@ -103,13 +103,13 @@ def test_more_samples_keep_the_first(place: dict[str, Any]) -> None:
     few, more, fewer = Scripted(), Scripted(), Scripted()
     evaluate(protocol=protocol(2), engine=few, **place)
     assert table(evaluate(protocol=protocol(5), engine=more, **place)["toy"]) == expected_rows(5)
-    assert {sample for _, sample in more.asked} == {2, 3, 4}
+    assert {sample for _, sample in more.keys} == {2, 3, 4}
     assert table(evaluate(protocol=protocol(2), engine=fewer, **place)["toy"]) == expected_rows(2)
-    assert fewer.asked == []
+    assert fewer.keys == []
 
 
 def test_a_resumed_run_has_the_batches_of_an_uninterrupted_one(place: dict[str, Any]) -> None:
-    """What is asked for in one piece decides rounding in a real engine, so it must not change."""
+    """The size of one request decides rounding in a real engine, so it must not change."""
     whole, chunks = Scripted(), []
     generate = whole.generate
 

@@ -138,7 +138,7 @@ def test_a_silent_server_times_out(server: Server, monkeypatch: pytest.MonkeyPat
 
 
 def says(**fields: Any) -> Reply:
-    """A reply whose choice has these fields, and itself those that begin with an underscore; None leaves one out."""
+    """A reply whose choice has these fields, and itself those that begin with an underscore. None leaves one out."""
 
     def reply(handler: Any, body: dict[str, Any]) -> None:
         answer = json.loads(completion(body, "so \\boxed{1}"))

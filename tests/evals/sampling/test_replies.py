@@ -1,4 +1,4 @@
-"""What a server answers: each form is read, or refused in one sentence. Nothing grows without end."""
+"""The replies of a server: each form is read, or refused in one sentence. Nothing grows without end."""
 
 from __future__ import annotations
 
@@ -207,7 +207,7 @@ def test_a_reply_of_another_form_is_one_sentence(body: str, server: Server) -> N
 
 
 def endless(handler: Handler, _: dict[str, Any], status: int = 200, encoding: str = "") -> None:
-    """A reply that never ends, in chunks; compressed or not."""
+    """A reply that never ends, in chunks. Compressed or not."""
     handler.send_response(status)
     handler.send_header("Transfer-Encoding", "chunked")
     if encoding:

@@ -1,4 +1,4 @@
-"""Markers of a thought that are special tokens stay in the text of a response; other special tokens do not."""
+"""Markers of a thought that are special tokens stay in the text of a response. Other special tokens do not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from evals.sampling.engines.transformers import TransformersEngine
 from tests.evals.conftest import make_model
 
 GREEDY = Decoding(0.0, 1.0, 200)
-HARMONY = ["<|start|>", "<|channel|>", "<|message|>"]  # gpt-oss's special tokens; its <|end|> is the model's end here
+HARMONY = ["<|start|>", "<|channel|>", "<|message|>"]  # gpt-oss's special tokens. Its <|end|> is the model's end here
 CASES = {
     # special tokens, the response as it is generated, its text
     "magistral": (["[THINK]", "[/THINK]"], r"[THINK]so\boxed{7}[/THINK]is\boxed{8}."),

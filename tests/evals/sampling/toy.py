@@ -52,7 +52,7 @@ class Scripted:
         self.dies_at = dies_at
         self.die = die
         self.note = note
-        self.asked: list[tuple[str, int]] = []
+        self.keys: list[tuple[str, int]] = []
         self.batches = 0
 
     def describe(self) -> dict[str, Any]:
@@ -66,7 +66,7 @@ class Scripted:
                 self.die()
             self.batches += 1
             batch = requests[start : start + 2]
-            self.asked += [request.key for request in batch]
+            self.keys += [request.key for request in batch]
             yield [answer(request) for request in batch]
 
 

@@ -17,7 +17,7 @@ def runs(count: int, spread: float, seed: int = 0, problems: int = 40, samples: 
 
 
 def test_equal_methods_differ_in_at_most_one_of_twenty() -> None:
-    # 10 independent sets of 20 runs; seeds that differ by 6 points, where one seed a side differs most of the time
+    # 10 independent sets of 20 runs. Seeds that differ by 6 points, where one seed a side differs most of the time
     tests = [aa({"x": runs(20, 0.06, seed=s)}, splits=40) for s in range(10)]
     assert [r.seeds for r in tests[0]] == [1, 3, 5, 10]
     for rates in zip(*tests, strict=True):
@@ -27,7 +27,7 @@ def test_equal_methods_differ_in_at_most_one_of_twenty() -> None:
 
 
 def test_runs_of_two_kinds_differ() -> None:
-    # ten runs near 0.5 and ten 0.3 higher are not one method; with all of a kind on one side a verdict is right
+    # ten runs near 0.5 and ten 0.3 higher are not one method. With all of a kind on one side a verdict is right
     low, high = runs(10, 0.005), runs(10, 0.005, seed=1) * 0.6 + 0.35
     rate = aa({"x": np.vstack([low, high])}, sizes=(3,), splits=400)[0]
     assert rate.false > 0 and rate.by_benchmark["x"] == rate.false

@@ -24,7 +24,7 @@ def test_where_a_curve_crosses() -> None:
 
 
 def test_the_interval_is_that_of_one_more_value() -> None:
-    # logs of 90, 100, 110: mean 4.6018, sd 0.10036; t(2, .99) = 6.9646; half = 6.9646 * .10036 * sqrt(4/3) = .8071
+    # logs of 90, 100, 110: mean 4.6018, sd 0.10036. t(2, .99) = 6.9646. half = 6.9646 * .10036 * sqrt(4/3) = .8071
     reference = [Crossing(steps, steps) for steps in (90.0, 100.0, 110.0)]
     acceptance = accept(Crossing(95, 100), reference, 0.5)
     assert acceptance.low == pytest.approx(44.46, abs=0.05) and acceptance.high == pytest.approx(223.3, abs=0.3)

@@ -86,7 +86,7 @@ def test_the_bound_is_fishers_exact_test_where_numbers_are_equal() -> None:
 def test_no_log_concave_weight_with_the_same_mean_has_a_larger_tail(
     slopes: list[float], sizes: tuple[int, int], share: float
 ) -> None:
-    # step 4 of the derivation: falling slopes are a log-concave weight; tilting it to the mean leaves it log-concave
+    # step 4 of the derivation: falling slopes are a log-concave weight. Tilting it to the mean leaves it log-concave
     n, m = sizes
     total = max(1, min(n + m - 1, round(share * (n + m))))
     x, pmf = hypergeometric(n, m, total)
@@ -109,7 +109,7 @@ def test_a_truncated_weight_can_have_a_larger_tail_and_the_bound_knows_it() -> N
     assert tails.above(1 - 2 / 9) == pytest.approx(0.3)
     # N = 3, M = 30, t = 3, c = 2: H cut off above 2 and tilted back to the mean 3/11 has more at 2 than H at 2 and 3.
     # With u = e^theta: H(0), H(1), H(2) = C(30,3), 3 C(30,2), 3 * 30 = 4060, 1305, 90 (of 5456), and the mean
-    # (1305 u + 180 u^2) / (4060 + 1305 u + 90 u^2) = 3/11 gives u = 1.00165; P(2) = 0.016548 > 91/5456 = 0.016679?
+    # (1305 u + 180 u^2) / (4060 + 1305 u + 90 u^2) = 3/11 gives u = 1.00165. P(2) = 0.016548 > 91/5456 = 0.016679?
     u = float(np.roots([180 - 90 * 3 / 11, 1305 - 1305 * 3 / 11, -4060 * 3 / 11]).max())
     tilted = 90 * u**2 / (4060 + 1305 * u + 90 * u**2)
     fisher = 91 / 5456
@@ -117,7 +117,7 @@ def test_a_truncated_weight_can_have_a_larger_tail_and_the_bound_knows_it() -> N
 
 
 def test_the_typical_probability_is_that_of_the_formula() -> None:
-    # m = 21/60 = .35, variance .35 * .65 * .7 * 2/30 = .010617; gap 5/30 less half a step of 1/30 = .15; z = 1.4558
+    # m = 21/60 = .35, variance .35 * .65 * .7 * 2/30 = .010617. Gap 5/30 less half a step of 1/30 = .15. z = 1.4558
     from scipy.stats import norm
 
     z = 0.15 / np.sqrt(0.35 * 0.65 * 0.7 * 2 / 30)
@@ -165,7 +165,7 @@ def test_hoeffdings_inequality_holds_for_the_mean_of_subsets() -> None:
 
 
 def test_one_model_is_rarely_called_different_from_itself() -> None:
-    # some cells of results/agree.md; 5 % and 1 % with three standard deviations of 600 pairs (0.9 and 0.4 points)
+    # some cells of results/agree.md. 5 % and 1 % with three standard deviations of 600 pairs (0.9 and 0.4 points)
     hostile = [simulated.false(make, 30, (1, 4), 600) for make in simulated.HOSTILE.values()]
     assert max(hostile) <= 0.05 + 0.027
     typical = [simulated.false(simulated.typical(mean, 0.36), 30, (4, 4), 600) for mean in simulated.MEANS]
@@ -196,7 +196,7 @@ def test_a_split_gives_each_side_its_own_samples() -> None:
     model = simulated.Measured("here", "it", 4, np.array([0, 1, 4, 3]), False)
     x, y = model.split((1, 3), np.random.default_rng(0), 4000)
     assert set(x + y) == {8}  # all 4 samples of a problem are given away, so all 8 correct ones
-    assert x.mean() == pytest.approx(8 / 4, abs=0.05)  # a quarter of them; the standard error is 0.01
+    assert x.mean() == pytest.approx(8 / 4, abs=0.05)  # a quarter of them. The standard error is 0.01
     assert set(x) == {1, 2, 3}  # problem 3 always gives one, problems 2 and 4 may
 
 

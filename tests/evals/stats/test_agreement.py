@@ -44,7 +44,7 @@ def test_the_seed_spread_is_the_largest_of_mlperfs_reference() -> None:
 
 
 THREADS: list[tuple[str, Side, Side, Answer]] = [
-    # where the threads say n; evalscope 1094, rllm 12, understand-r1-zero 35, evalchemy 52, CritiqueFT 5
+    # where the threads say n. evalscope 1094, rllm 12, understand-r1-zero 35, evalchemy 52, CritiqueFT 5
     ("64 samples each", Side("47.4", 30, 64), Side("43.75", 30, 64), DIFFERENCE),
     ("16 and 64", Side("43.1", 30, 16), Side("41.41", 30, 64), NOISE),
     ("greedy", Side("43.3", 30, 1), Side("26.7", 30, 1), NOISE),
@@ -66,8 +66,8 @@ def test_the_answers_of_threads(what: str, a: Side, b: Side, expected: Answer) -
 
 
 def test_the_sentences_have_their_numbers() -> None:
-    found = agreement(Side("47.4", 30, 64), Side("43.75", 30, 64))
-    assert found.sentence == (
+    result = agreement(Side("47.4", 30, 64), Side("43.75", 30, 64))
+    assert result.sentence == (
         "A difference: if one model is sampled twice, a gap of 3.65 points or more has a probability of about 0.7 % "
         "(at most 2.5 %)."
     )
@@ -93,7 +93,7 @@ def test_rounding_counts_against_a_difference() -> None:
 def test_unknown_numbers_are_tried_as_far_as_the_digits_allow() -> None:
     result = agreement(Side("43.75", 30, 64), Side("47.4", 30))
     tried = {case.samples[1] for case in result.cases}
-    assert 64 in tried and 1 not in tried and 9 in tried  # 128/270 = 47.41; no count of 30 to 240 but 90..
+    assert 64 in tried and 1 not in tried and 9 in tried  # 128/270 = 47.41. No count of 30 to 240 but 90..
     assert result.answer == UNDECIDED and "It is a difference for n = " in result.sentence
     assert "n of 47.4 is unknown" in result.notes[0]
 

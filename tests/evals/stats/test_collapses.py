@@ -13,7 +13,7 @@ from evals.stats.differences import paired
 
 
 def test_a_seed_far_below_the_others_collapsed() -> None:
-    # 0.2 lies 0.5 below the median 0.7; the median distance is 0.01, five times it 0.05, a quarter of the median 0.175
+    # 0.2 lies 0.5 below the median 0.7. The median distance is 0.01, five times it 0.05, a quarter of the median 0.175
     assert collapses([0.7, 0.71, 0.69, 0.2, 0.7]) == Collapses(1, 5, pytest.approx(0.6), pytest.approx(0.7))
     assert collapses([0.7, 0.71, 0.2]).count == 1
     assert collapses([0.7, 0.71, 0.69, 0.6, 0.7]).count == 0  # 0.1 is less than a quarter of the median
@@ -31,7 +31,7 @@ def test_unlike_spreads() -> None:
 
 def test_the_collapses_that_would_undo_a_difference_by_hand() -> None:
     # a = 0.7 is 0.05 above b: if 1/14 of a's trainings end at 0, its mean is 0.7 (13/14) = 0.65. Three seeds show none
-    # of these with (13/14)^3 = 0.80. 41 seeds: (13/14)^41 = 0.048
+    # the chance is (13/14)^3 = 0.80 with these. 41 seeds: (13/14)^41 = 0.048
     undone = undoing((0.7, 0.65), (3, 3), "avg")
     assert undone is not None
     assert (undone.side, undone.share, undone.seeds) == ("a", pytest.approx(1 / 14), 3)
@@ -82,7 +82,7 @@ def test_a_stable_method_is_not_lower_than_one_that_collapses() -> None:
         )  # fmt: skip
         words.append(line.verdict)
     assert not {"higher", "lower"} & set(words)
-    # 0.9^3 = 0.729; one standard deviation of 100 runs is 0.044
+    # 0.9^3 = 0.729. One standard deviation of 100 runs is 0.044
     assert words.count("lower without collapses") / 100 == pytest.approx(0.729, abs=0.14)
 
 

@@ -65,7 +65,7 @@ def test_by_hand(runs: tuple[Path, Path]) -> None:
     avg, unsolvable = result.lines
     assert (avg.benchmark, avg.name, avg.a, avg.b) == ("second", "avg@2", pytest.approx(0.8), pytest.approx(0.1))
     # differences 1, 0.5, 0.5, 0.5, 1: mean 0.7, variance (2 * 0.3^2 + 3 * 0.2^2) / 4 = 0.075, standard error
-    # sqrt(0.075 / 5) = 0.122474; half-width 2.776445 (t of 4 degrees of freedom at 0.975) * 0.122474 = 0.340043
+    # sqrt(0.075 / 5) = 0.122474. Half-width 2.776445 (t of 4 degrees of freedom at 0.975) * 0.122474 = 0.340043
     # Wilson's form on [0, 1], where -1..1 becomes 0..1: m = 0.85, h = 0.170022, k = h^2 / (m (1 - m)) = 0.226724,
     # (m + k / 2 -+ sqrt(k (m (1 - m) + k / 4))) / (1 + k) = 0.618732 and 0.951893
     assert (avg.difference, avg.level, avg.covers) == (pytest.approx(0.7), 0.95, "problems")
@@ -143,7 +143,7 @@ def test_a_margin_makes_equal_runs_equal(tmp_path: Path) -> None:
     ]
     a, b = map(read_run, parts)
     (line,) = compare_runs(a, b, metrics=("avg",), margin=0.05).lines
-    # equal for trainings like these; if 5 % of three trainings' successors collapsed, it would not be: (1 - r)^3 > 5 %
+    # equal for trainings like these. If 5 % of three trainings' successors collapsed, it would not be: (1 - r)^3 > 5 %
     assert (line.plain_verdict, line.verdict, line.margin) == ("equal", "equal without collapses", 0.05)
     assert compare_runs(a, b, metrics=("avg",), margin=0.001).lines[0].verdict == "not resolved"
     assert compare_runs(a, b, metrics=("avg",)).lines[0].p_equal is None
@@ -298,7 +298,7 @@ def test_the_number_of_problems_of_each_metric() -> None:
 
 
 def test_a_table_of_several_families_says_how_often_it_errs() -> None:
-    # 1 - 0.95^2 = 9.75 %; four p-values of 0.02: corrected over two each they are 0.04, over all four 0.08
+    # 1 - 0.95^2 = 9.75 %. Four p-values of 0.02: corrected over two each they are 0.04, over all four 0.08
     rows = [[methods_line((0.7,) * 3, (0.1,) * 3, name, 0.02) for name in ("x", "y")] for _ in range(2)]
     families = [corrected(lines, "own") for lines in rows]
     assert whole_table(families[:1]) == ""

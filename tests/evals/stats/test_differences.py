@@ -23,7 +23,7 @@ def test_the_p_value_with_seeds_is_that_of_the_interval() -> None:
     for result in compared:
         assert result.interval is not None and result.p_value is not None
         assert (result.p_value <= 0.05) is not (result.interval.low <= 0 <= result.interval.high)
-    # two equal methods: about one in twenty looks different; one standard deviation is 0.022
+    # two equal methods: about one in twenty looks different. One standard deviation is 0.022
     assert np.mean([r.p_value <= 0.05 for r in compared if r.p_value is not None]) <= 0.12
 
 
@@ -106,7 +106,7 @@ def test_a_trained_arm_keeps_its_seeds_against_an_untrained_base() -> None:
     a, base = np.repeat([[0.4], [0.4], [0.7]], 50, axis=1), np.full((1, 50), 0.45)
     result = paired(a, base, trained=(True, False), bounds=None)
     assert result.interval is not None
-    # mean difference 0.05, variance 0.03 / 3, t = 0.95 / sqrt(2 * 0.975 * 0.025); the problems show none
+    # mean difference 0.05, variance 0.03 / 3, t = 0.95 / sqrt(2 * 0.975 * 0.025). The problems show none
     assert result.interval.high == pytest.approx(0.05 + 0.1 * 0.95 / math.sqrt(2 * 0.975 * 0.025))
     assert (result.seeds_covered, result.interval.covers) == (True, "problems and seeds")
     once = paired(a[:1], base, trained=(True, False))
@@ -128,7 +128,7 @@ def test_two_seeds_of_a_trained_side_give_no_verdict_about_the_method() -> None:
 
 
 def test_curves_over_seeds_by_hand() -> None:
-    # means 2 and 0.5; variances 1 and 0.25 of 3 values: error^2 = 1/3 + 1/12 = 5/12; Welch: (5/12)^2 / ((1/9 + 1/144) /
+    # means 2 and 0.5. Variances 1 and 0.25 of 3 values: error^2 = 1/3 + 1/12 = 5/12. Welch: (5/12)^2 / ((1/9 + 1/144) /
     # 2) = 50/17 degrees of freedom
     result = over_seeds_difference([1, 2, 3], [0, 0.5, 1])
     assert result.interval is not None and result.difference == 1.5
@@ -186,7 +186,7 @@ def test_an_equal_shift_of_all_problems_with_seeds() -> None:
 
 
 def test_holm_by_hand() -> None:
-    # sorted 0.01, 0.03, 0.04 times 3, 2, 1: 0.03, 0.06, 0.04; then never below the one before: 0.03, 0.06, 0.06
+    # sorted 0.01, 0.03, 0.04 times 3, 2, 1: 0.03, 0.06, 0.04. Then never below the one before: 0.03, 0.06, 0.06
     assert holm([0.04, 0.01, 0.03]) == pytest.approx([0.06, 0.03, 0.06])
     assert holm([]) == []
     # a declared family of five, two without a p-value: 5, 4, 3 times

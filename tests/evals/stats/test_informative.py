@@ -32,7 +32,7 @@ def test_the_estimate_is_unbiased() -> None:
 
 def test_more_responses_than_samples_give_a_lower_bound() -> None:
     rows = VerdictTable.of_rows(table({"a": "cccc", "b": "wwww", "c": "ccww", "d": "cwww"}))
-    # G = 4: c and d are mixed; G = 2: c 4 of 6 pairs, d 3 of 6, so (2/3 + 1/2) / 4
+    # G = 4: c and d are mixed. G = 2: c 4 of 6 pairs, d 3 of 6, so (2/3 + 1/2) / 4
     assert informative(rows, 4)[0] == 0.5 and not informative(rows, 4)[2]
     assert informative(rows, 2)[0] == pytest.approx((2 / 3 + 1 / 2) / 4)
     share, _, bound = informative(rows, 8)

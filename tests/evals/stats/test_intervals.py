@@ -53,7 +53,7 @@ def test_t_quantiles_equal_closed_forms(p: float) -> None:
 
 
 def test_unbounded_values_get_the_t_interval() -> None:
-    # 1, 2, 3: mean 2, variance 1, standard error 1/sqrt(3); t(0.975, 2) = 0.95 / sqrt(2 * 0.975 * 0.025)
+    # 1, 2, 3: mean 2, variance 1, standard error 1/sqrt(3). t(0.975, 2) = 0.95 / sqrt(2 * 0.975 * 0.025)
     half = 0.95 / math.sqrt(2 * 0.975 * 0.025) / math.sqrt(3)
     got = over_problems([1, 2, 3], bounds=None)
     assert got is not None
@@ -81,7 +81,7 @@ def slow_effective(weights: list[float]) -> float:
 def misses(x: float, p: float, half: float, problems_half: float, problems: int) -> float:
     """d^2 - [h^2 x(1-x) / (p(1-p)) + e d (x or 1 - x)] of an end x of a score's interval, which is 0.
 
-    e: the odds q / (1 - q) of a hidden share q = 1 - 0.05^(1/P), or z^2 / P if less; minus h_P^2 / (p(1-p)), at least 0
+    e: the odds q / (1 - q) of a hidden share q = 1 - 0.05^(1/P), or z^2 / P if less. Minus h_P^2 / (p(1-p)), at least 0
     """
     hidden_share = 1 - 0.05 ** (1 / problems)
     room = min(hidden_share / (1 - hidden_share), 1.959964**2 / problems)
@@ -91,7 +91,7 @@ def misses(x: float, p: float, half: float, problems_half: float, problems: int)
 
 
 def slow_problems_half(values: list[float], noise: float, low: float, high: float) -> float:
-    """min(t on the problems that vary x standard error, z x that of all-or-nothing values), in loops; differences if
+    """min(t on the problems that vary x standard error, z x that of all-or-nothing values), in loops. Differences if
     low < 0."""
     count, mean = len(values), sum(values) / len(values)
     if low < 0:
@@ -136,7 +136,7 @@ def test_an_interval_near_the_ceiling_leaves_room_for_problems_that_were_not_see
 def test_the_ends_of_a_score_are_those_of_a_mixture_with_a_hidden_share(count: int, p: float, spread: float) -> None:
     # Half of the problems at p - s and half at p + s, and a share q more that has the value 0. The mean of the mixture
     # is x = (1 - q) p, its variance (1 - q) s^2 + q (1 - q) p^2. With the same z for both parts the lower end solves
-    # (p - x)^2 = z^2 / P times that variance; _score_ends gets h^2 = z^2 s^2 / P and e = z^2 / P - h^2 / (p(1 - p)).
+    # (p - x)^2 = z^2 / P times that variance. _score_ends gets h^2 = z^2 s^2 / P and e = z^2 / P - h^2 / (p(1 - p)).
     s = min(spread, p, 1 - p) * 0.9
     z2 = 1.959964**2 / count
     low, high = _score_ends(p, math.sqrt(z2) * s, z2 - z2 * s * s / (p * (1 - p)), 0.0, 1.0)
@@ -322,7 +322,7 @@ def test_bad_input_is_refused(call, message: str) -> None:  # type: ignore[no-un
 @pytest.mark.parametrize("shape", [0.3, 2.0])
 @pytest.mark.parametrize(("problems", "rate"), [(30, 0.3), (83, 0.15), (272, 0.9)])
 def test_coverage_over_problems(problems: int, rate: float, shape: float, samples: int) -> None:
-    # 2,000 samples: one standard deviation of a share near 0.95 is 0.005; with 16 samples a problem the room for
+    # 2,000 samples: one standard deviation of a share near 0.95 is 0.005. With 16 samples a problem the room for
     # problems that were not seen makes an interval wider than its spread asks for
     simulated = coverage.one_score(problems, samples, rate, shape, 2_000)
     assert simulated.marked < 0.25
@@ -330,7 +330,7 @@ def test_coverage_over_problems(problems: int, rate: float, shape: float, sample
 
 
 def test_exact_coverage_of_one_sample_a_problem() -> None:
-    # 31 possible intervals, so the coverage jumps, but around 95 %; the number of correct problems is binomial
+    # 31 possible intervals, so the coverage jumps, but around 95 %. The number of correct problems is binomial
     rates = np.linspace(0.17, 0.83, 200)
     ends = [over_problems([1.0] * correct + [0.0] * (30 - correct)) for correct in range(31)]
     inside = np.array([[i is not None and i.low <= rate <= i.high for i in ends] for rate in rates])
@@ -347,5 +347,5 @@ def test_coverage_of_differences(samples: int, kind: str) -> None:
 
 @pytest.mark.parametrize("shape", coverage.SHAPES)
 def test_coverage_of_differences_with_seeds(shape: str) -> None:
-    # skewed seeds on both sides cancel; 500 samples: one standard deviation is 0.01
+    # skewed seeds on both sides cancel. 500 samples: one standard deviation is 0.01
     assert coverage.difference_of_seeds(Trained(3, 30, 8, shape, 0.06), runs=500).covered >= 0.93

@@ -93,7 +93,7 @@ def test_what_is_needed_is_the_least_that_suffices() -> None:
     assert chance(0.05, s, problems=100, samples=4, seeds=k - 1) < 0.8
     assert chance(0.05, s, problems=100, samples=4, seeds=k) >= 0.8
     # thirty problems that differ between the methods by 0.15 leave a standard error of 2.7 points whatever the number
-    # of seeds: 5 points are 1.8 of them, short of the 2.8 that 80 % needs
+    # seeds: 5 points are 1.8 of their standard errors, short of the 2.8 that 80 % needs
     assert seeds_needed(0.05, spread(), target_power=0.8, problems=30, samples=64) is None
 
 
@@ -133,7 +133,7 @@ def test_bad_numbers_are_refused(call: Any, message: str) -> None:
 
 
 def test_published_noise_by_hand() -> None:
-    # aime24: variances 14.44, 15.21, 10.24, 16 squared points, mean 13.9725; times 30 problems, a tenth of a thousandth
+    # aime24: variances 14.44, 15.21, 10.24, 16 squared points, mean 13.9725. Times 30 problems, a tenth of a thousandth
     got = default_spread("aime24")
     assert got.within_sd.value**2 == pytest.approx(30 * 13.9725e-4)
     assert (got.within_sd.origin, got.seed_sd.origin) == (Origin.PAPER, Origin.ASSUMED)
@@ -199,7 +199,7 @@ def test_what_is_not_above_the_noise_is_said_and_two_seeds_measure_no_spread() -
 
 def test_two_runs_measure_the_same_in_either_order() -> None:
     """One of two samples right in every problem (variance 1/2), and in the first alone of four (1/8): 5/16 is above a
-    coin's 1/4; with none but that problem on both sides it is 1/8."""
+    coin's 1/4. With none but that problem on both sides it is 1/8."""
     halves = pd.DataFrame([(p, i) for p in range(4) for i in range(2)], columns=["problem_id", "sample"])
     half_right = halves.assign(verdict=["correct", "wrong"] + ["wrong"] * 6, boxed=True, answer_class=halves["sample"])
     all_of_them = half_right.assign(verdict=["correct", "wrong"] * 4)

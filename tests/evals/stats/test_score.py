@@ -53,7 +53,7 @@ def test_scores_by_hand() -> None:
     # pairs without a correct sample: p 1 of 6, q 6 of 6, r 0 of 6
     assert value["pass@2"] == pytest.approx((5 / 6 + 0 + 1) / 3)
     assert value["pass@4"] == pytest.approx(2 / 3)
-    # the six pairs of p: one ++ wins 1, two +a win 1/2 each, two +- win 1 each, one a- wins 0; r: each pair wins
+    # the six pairs of p: one ++ wins 1, two +a win 1/2 each, two +- win 1 each, one a- wins 0. r: each pair wins
     assert value["maj@2"] == pytest.approx((4 / 6 + 0 + 1) / 3)
     assert value["maj@4"] == pytest.approx(2 / 3)
     assert value["fmt"] == pytest.approx((3 / 4 + 3 / 4 + 3 / 4) / 3)
@@ -77,7 +77,7 @@ def test_scores_have_names_for_tables_and_keys_for_files() -> None:
 
 
 def test_unscored_is_not_wrong() -> None:
-    # p: 1 of its 2 scored samples is right; q: 1 of 4
+    # p: 1 of its 2 scored samples is right. q: 1 of 4
     scores = by_name(score(table({"p": "+a??", "q": "+aaa"}), ks=(2, 4)))
     assert scores["avg@4"].value == pytest.approx((1 / 2 + 1 / 4) / 2)
     assert scores["pass@2"].value == pytest.approx((1 + 1 / 2) / 2)
@@ -159,7 +159,7 @@ def test_bad_requests_are_refused() -> None:
 
 
 def test_unscored_samples_count_as_wrong_at_the_other_end() -> None:
-    # excluded: 1 of 1; all incorrect: 1 of 4; pass@2 has too few scored samples, and no problem has a value
+    # excluded: 1 of 1. All incorrect: 1 of 4. pass@2 has too few scored samples, and no problem has a value
     frame = table({"a": "+???", "b": "+???"})
     avg, at_2, fmt = score(frame, ks=[2], metrics=("avg", "pass", "fmt"))
     assert (avg.value, avg.as_wrong, avg.as_right, avg.unscored) == (1.0, 0.25, 1.0, 6)
@@ -170,7 +170,7 @@ def test_unscored_samples_count_as_wrong_at_the_other_end() -> None:
 
 
 def test_a_reply_that_was_withheld_has_no_box_to_count() -> None:
-    """p: of two texts one is boxed; q: nothing came, so it is no value and not 0."""
+    """p: of two texts one is boxed. q: nothing came, so it is no value and not 0."""
     frame = table({"p": "+-??", "q": "????"}, boxed=False, finish_reason="content_filter")
     frame.loc[:1, "finish_reason"], frame.loc[0, "boxed"] = "stop", True
     [fmt] = score(frame, ks=[1], metrics=("fmt",))

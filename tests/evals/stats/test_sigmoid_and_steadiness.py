@@ -1,4 +1,4 @@
-"""The sigmoid fit, Bayes@N, Cover@tau, G-Pass@k, IQM: against slow versions; the fit's coverage by simulation."""
+"""The sigmoid fit, Bayes@N, Cover@tau, G-Pass@k, IQM: against slow versions. The fit's coverage by simulation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def curve(seed: int, noise: float) -> np.ndarray:
 
 
 def test_the_sigmoid_by_hand() -> None:
-    # half of the gain at mid; at C = 2 mid and b = 2: 1 / (1 + 1/4) = 4/5 of it
+    # half of the gain at mid. At C = 2 mid and b = 2: 1 / (1 + 1/4) = 4/5 of it
     assert sigmoid([10, 20], 1.0, 2.0, 10.0, 0.5).tolist() == pytest.approx([0.75, 0.9])
 
 

@@ -37,7 +37,7 @@ def counts(draw: st.DrawFn) -> tuple[int, int, int]:
 
 @st.composite
 def answers(draw: st.DrawFn) -> Answers:
-    """Up to 8 samples in up to 4 classes or none; class 1 is the right one."""
+    """Up to 8 samples in up to 4 classes or none. Class 1 is the right one."""
     classes = draw(st.lists(st.sampled_from([None, 1, 2, 3, 4]), min_size=1, max_size=8))
     return classes, [a == 1 for a in classes], draw(st.integers(1, len(classes)))
 
@@ -100,7 +100,7 @@ def test_maj_splits_ties_and_missing_answers_have_no_vote() -> None:
     right = [True, False, False, False]
     # all four: 1, 2, 3 have a vote each, the sample without an answer has none: a third
     assert maj_at_k([1, 2, 3, None], right, 4) == pytest.approx(1 / 3)
-    # pairs of (1, 2, None, None): {1,2} is 1/2; {1,-} twice is 1; {2,-} twice and {-,-} are 0: (1/2 + 2)/6
+    # pairs of (1, 2, None, None): {1,2} is 1/2. {1,-} twice is 1. {2,-} twice and {-,-} are 0: (1/2 + 2)/6
     assert maj_at_k([1, 2, None, None], right, 2) == pytest.approx(5 / 12)
     assert maj_at_k([None, None], [False, False], 2) == 0.0
     assert maj_at_k([2, 2, 3], [False, False, False], 2) == 0.0

@@ -1,4 +1,4 @@
-"""`rlvr analyze` on made-up verdicts, through the command line; and what it keeps."""
+"""`rlvr analyze` on made-up verdicts, through the command line, and what it keeps."""
 
 from __future__ import annotations
 

@@ -135,10 +135,10 @@ def test_the_caption_of_every_figure_of_training_names_a_known_fault(tmp_path: P
 
 @pytest.mark.slow
 def test_others_curves_are_drawn_beside_ours(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    ours = job(tmp_path / "ours", "grpo", 3)
+    run_folder = job(tmp_path / "ours", "grpo", 3)
     (tmp_path / "a.log").write_text(VERL)
     assert main(["curves", str(tmp_path / "a.log")]) == 0
-    runs = f"runs=[{ours},{tmp_path / 'home' / 'curves' / 'a-seed0'}]"
+    runs = f"runs=[{run_folder},{tmp_path / 'home' / 'curves' / 'a-seed0'}]"
     capsys.readouterr()
     assert main(["analyze", runs, "only=training,verdicts", f"out={tmp_path / 'out'}", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
@@ -148,14 +148,14 @@ def test_others_curves_are_drawn_beside_ours(tmp_path: Path, capsys: pytest.Capt
     assert rewards.to_dict() == {"grpo": [1, 2], "a": [10, 20]}
     verdicts = pd.read_csv(tmp_path / "out" / "verdicts" / "pass_at_k_b.csv")
     assert set(verdicts["model"]) == {"grpo"}  # a curve has no responses
-    beside = [f"runs={ours}", f"curves={tmp_path / 'home' / 'curves' / 'a-seed*'}", "tokens=false"]
+    beside = [f"runs={run_folder}", f"curves={tmp_path / 'home' / 'curves' / 'a-seed*'}", "tokens=false"]
     assert main(["page", *beside, f"out={tmp_path / 'page.html'}", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["figures"] > 0
     caption = "Steps and training seeds: a 2, 1, grpo 2, 1."
     assert caption in (tmp_path / "page.html").read_text()
     assert main(["page", beside[0], "tokens=false", "only=none", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["figures"] == 0
-    assert main(["page", f"runs={ours}", f"curves={ours}"]) == 2
+    assert main(["page", f"runs={run_folder}", f"curves={run_folder}"]) == 2
     assert "curves: grpo: expected a name that no other run has" in capsys.readouterr().err
 
 

@@ -26,7 +26,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_continuations_of_changed_responses_are_sampled_and_cached(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of two folders that end in the same name, as those of two runs do."""
+    """Two folders end in the same name, as those of two runs do."""
     out = tmp_path / "out"
     for arm in ("base", "ours"):
         model = save_random_model(tmp_path / arm / "final")

@@ -1,4 +1,4 @@
-"""The questions on a page: of graded answers, of a user's file, of a folder of benchmarks; never of another file."""
+"""The questions on a page: of graded answers, of a user's file, of a folder of benchmarks. Never of another file."""
 
 from __future__ import annotations
 

@@ -35,11 +35,11 @@ def step(model_dir: str, method: str, out: Path) -> None:
     trainer = make_trainer(declared, Path(model_dir), out.parent, micro_batch=2, processes=world)
     fixed = rollout(trainer.model.config.vocab_size, declared)
     rows = PROMPTS * GROUP // world
-    mine: dict[str, Any] = {key: value[rank * rows : (rank + 1) * rows] for key, value in fixed.items()}
+    part: dict[str, Any] = {key: value[rank * rows : (rank + 1) * rows] for key, value in fixed.items()}
     # each process pads to its own longest response
-    width = int(mine["completion_mask"].sum(1).max())
-    mine = {k: v[:, :width] if v.dim() == 2 and not k.startswith("prompt") else v for k, v in mine.items()}
-    trainer._generate_and_score_completions = lambda _: dict(mine)
+    width = int(part["completion_mask"].sum(1).max())
+    part = {k: v[:, :width] if v.dim() == 2 and not k.startswith("prompt") else v for k, v in part.items()}
+    trainer._generate_and_score_completions = lambda _: dict(part)
     trainer.model.train()
     total = torch.zeros(())
     for position in range(trainer.args.gradient_accumulation_steps):

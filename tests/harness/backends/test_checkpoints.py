@@ -64,7 +64,7 @@ def test_no_whole_checkpoint_gives_none(tmp_path: Path) -> None:
 def test_a_file_that_may_run_code_is_named_and_not_loaded(
     name: str, write: Callable[[Any, Path], object], tmp_path: Path
 ) -> None:
-    """Under a fitting seal; veRL would load it as a pickle."""
+    """Under a fitting seal. veRL would load it as a pickle."""
     checkpoint = make(tmp_path, 1)
     write({"step": print}, checkpoint / name)
     seal(checkpoint)

@@ -1,4 +1,4 @@
-"""What the backends share: the prompts that a training gets, and a state that is loaded to a numbered CPU."""
+"""The parts that the backends share: the prompts that a training gets, and a state that is loaded to a numbered CPU."""
 
 from __future__ import annotations
 

@@ -48,7 +48,8 @@ def nan_gradient(model: Any) -> None:
 
 
 def nan_logits(model: Any) -> None:
-    """Of the training pass alone (generation has no gradients), through the last hidden states of one sequence."""
+    """NaN logits in the training pass alone (generation has no gradients), through the last hidden states of one
+    sequence."""
 
     def break_one(_: Any, __: Any, output: Any) -> Any:
         if torch.is_grad_enabled():
@@ -84,7 +85,7 @@ def alternate(completions: list[str], **_: Any) -> list[float | None]:
 
 
 def kept_steps(out: Path) -> list[int]:
-    """The steps of the complete checkpoints, whose weights must be finite; and there is no final model."""
+    """The steps of the complete checkpoints, whose weights must be finite, and there is no final model."""
     folders = [path.parent for path in out.glob(f"checkpoint-*/{WHOLE}")]
     for folder in out.glob("checkpoint-*"):
         for name, tensor in load_file(folder / "model.safetensors").items():

@@ -131,7 +131,7 @@ def test_activations_match_measured_peaks(shape: Architecture, padded: bool, how
 @pytest.mark.parametrize(("shape", "padded"), [(SHAPES[0], False), (SHAPES[1], True)])
 def test_recomputed_layers_match_measured_peaks(shape: Architecture, padded: bool) -> None:
     """The backward pass holds one layer at a time, beside the gradients of a few activations and one weight, which the
-    count leaves out; the forward pass under autocast the copies of all weights, where the cache keeps them."""
+    count leaves out. The forward pass under autocast the copies of all weights, where the cache keeps them."""
     for how, copy in (("float32", 0), ("autocast", 2 * shape.layer)):
         expected = activations(shape, TOKENS, how, checkpointing=True, padded=padded) + copy  # type: ignore[arg-type]
         for cache in (True, False) if how == "autocast" else (False,):  # in float32 nothing is copied
@@ -172,7 +172,7 @@ def test_trls_head_matches_measured_peaks(how: Mode, vocab: int, tokens: int, mo
     from harness.backends.trl.needs import TILE
 
     assert TILE[0] == chunked_logprob.TOKEN_CHUNK_SIZE
-    # on a GPU these work in place; torch's operations, which take their place on a CPU, make copies of a tile
+    # on a GPU these work in place. Torch's operations, which take their place on a CPU, make copies of a tile
     for name in ("_forward_tile", "_backward_tile", "_addmm_fp32"):
         monkeypatch.setattr(chunked_logprob, name, lambda *args, **kwargs: None)
     a = Architecture(1, 64, 32, 1, 1, 64, vocab, False)
@@ -192,7 +192,7 @@ def test_trls_head_matches_measured_peaks(how: Mode, vocab: int, tokens: int, mo
 
 @pytest.mark.parametrize(
     ("name", "total", "without_embeddings"),
-    # Qwen2.5 technical report (arXiv 2412.15115) and Qwen's model cards; Qwen3's and Llama's cards
+    # Qwen2.5 technical report (arXiv 2412.15115) and Qwen's model cards. Qwen3's and Llama's cards
     [
         ("Qwen/Qwen2.5-1.5B", 1.54, 1.31),
         ("Qwen/Qwen2.5-3B", 3.09, 2.77),
@@ -276,8 +276,9 @@ def test_a_sleeping_vllm_leaves_its_share_to_the_training() -> None:
     [("transformers", "training", 14.011), ("transformers", "sampling", 20.153), ("vllm_colocate", "training", 58.838)],
 )
 def test_peaks_on_an_h200(rollouts: Any, phase: str, gigabytes: float) -> None:
-    """Of tensors (torch.cuda.max_memory_allocated), in the second step of egsw's grpo at small scale with a model of
-    Qwen2.5-0.5B's shape: prompts of about 161 tokens, all responses of 1,024, 16 at a time, TRL 1.16, torch 2.11."""
+    """The peak of the tensors (torch.cuda.max_memory_allocated), in the second step of egsw's grpo at small scale with
+    a model of Qwen2.5-0.5B's shape: prompts of about 161 tokens, all responses of 1,024, 16 at a time, TRL 1.16, torch
+    2.11."""
     (job,) = resolve("egsw", scale="small", models=["math-7b"], arms=["grpo"], seeds=[0])
     assert isinstance(job.experiment, Experiment)
     e = replace(job.experiment, max_prompt_tokens=replace(job.experiment.max_prompt_tokens, value=161))

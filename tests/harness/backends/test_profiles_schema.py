@@ -20,7 +20,7 @@ from harness.spec import Experiment, catalogue
 
 @pytest.fixture
 def gpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the classes ask of the machine that they run on, as 8 GPUs would answer."""
+    """The answers of 8 GPUs to what the classes ask of the machine that they run on."""
     import transformers.training_args as arguments
 
     monkeypatch.setattr(arguments, "is_torch_bf16_gpu_available", lambda: True)

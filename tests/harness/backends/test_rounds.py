@@ -54,7 +54,7 @@ class Solver:
     """Five samples a problem: two correct, with more after the box; an incorrect one; a redundant one; one unboxed."""
 
     chunk_rows = 100
-    asked: list[str] = []  # models that were sampled from, over all instances  # noqa: RUF012
+    models: list[str] = []  # models that were sampled from, over all instances  # noqa: RUF012
 
     def __init__(self, model: str) -> None:
         from transformers import AutoTokenizer
@@ -68,7 +68,7 @@ class Solver:
     def generate(
         self, requests: Sequence[Request], decoding: Decoding, on_step: Any = None
     ) -> Iterator[list[Completion]]:
-        Solver.asked.append(self.model)
+        Solver.models.append(self.model)
         made = []
         for request in requests:
             (answer,) = [a for problem, a in PROBLEMS.items() if problem in request.prompt_text]
@@ -110,10 +110,10 @@ def test_two_rounds_and_a_kill_between_them(random_model: Path, data: str, tmp_p
     declared = rejection(dataset=data)
     tuned: list[Any] = []
     kept = run(declared, random_model, tmp_path / "whole", tuned)
-    # 4 problems x (2 correct + 1 incorrect) pass; 8 wanted with a quarter of incorrect ones: 6 correct and 2 incorrect
+    # 4 problems x (2 correct + 1 incorrect) pass. 8 wanted with a quarter of incorrect ones: 6 correct and 2 incorrect
     first = kept["rounds"][0]
     counts = {stage: [first[stage][k] for k in ("samples", "correct", "incorrect")] for stage in ("sampled", "passed")}
-    # sampled: of the five, 0, 1 and 3 are correct; 4 has no answer, which counts as incorrect here
+    # sampled: of the five, 0, 1 and 3 are correct. 4 has no answer, which counts as incorrect here
     assert counts == {"sampled": [20, 12, 8], "passed": [12, 8, 4]}
     assert [first["selected"][k] for k in ("samples", "correct", "incorrect")] == [8, 6, 2]
     assert first["selected"]["mean_branching"] >= first["passed"]["mean_branching"]  # the highest were taken
@@ -133,9 +133,9 @@ def test_two_rounds_and_a_kill_between_them(random_model: Path, data: str, tmp_p
     again: list[Any] = []
     with pytest.raises(KeyboardInterrupt):
         run(declared, random_model, tmp_path / "broken", again, fail_at=1)
-    Solver.asked.clear()
+    Solver.models.clear()
     resumed = run(declared, random_model, tmp_path / "broken", again)
-    assert Solver.asked == []  # the second round's samples and selection were there already
+    assert Solver.models == []  # the second round's samples and selection were there already
     assert again == tuned
 
     def timeless(record: dict[str, Any]) -> dict[str, Any]:
@@ -152,10 +152,10 @@ def test_two_rounds_and_a_kill_between_them(random_model: Path, data: str, tmp_p
 
 def test_start_from_base_restarts_each_round(random_model: Path, data: str, tmp_path: Path) -> None:
     tuned: list[Any] = []
-    Solver.asked.clear()
+    Solver.models.clear()
     run(rejection(dataset=data, start_from="base"), random_model, tmp_path / "out", tuned)
     assert [parts for parts, _, _ in tuned] == [random_model.parts[-3:]] * 2
-    assert [Path(model).parts[-3:] for model in Solver.asked] == [
+    assert [Path(model).parts[-3:] for model in Solver.models] == [
         random_model.parts[-3:],
         ("round-0", "train", "final"),
     ]

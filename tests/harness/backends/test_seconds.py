@@ -1,6 +1,6 @@
 """The time and memory estimates beside published measurements, and the parts of the time by hand.
 
-The first ones are of others; an H200 of ours measured the last (results/gpu.md). The rules of thumb of
+The first ones are of others. An H200 of ours measured the last (results/gpu.md). The rules of thumb of
 `harness/backends/seconds.py` were chosen with the throughputs in view: they are a fit, not a prediction.
 """
 
@@ -38,7 +38,7 @@ def machine(gpus: int, **values: Any) -> VerlHardware:
 
 
 def check(published: tuple[float, ...], low: float, middle: float, high: float) -> None:
-    """The first is inside the range; the middle is within 30 percent of each (of another version, or another run)."""
+    """The first is inside the range. The middle is within 30 percent of each (of another version, or another run)."""
     assert low < published[0] < high
     assert [middle / value for value in published] == pytest.approx([1] * len(published), abs=0.3)
 
@@ -57,7 +57,7 @@ def test_tokens_a_second_of_grpo_on_h100s(
     values = {"prompts_per_rollout": 64, "group_size": 32, "updates_per_rollout": 4, "max_completion_tokens": 4096}
     e = experiment("egsw", "grpo", "math-7b", kl_beta=0.01, **values)
     on = machine(gpus, vllm_tensor_parallel=parallel, vllm_gpu_memory=0.6)
-    prompt = 150  # about; the mean is of whole sequences
+    prompt = 150  # about. The mean is of whole sequences
     rates = [
         2048 * mean / step_seconds(shape_of(name), GPUS["h100"], e, on, rules, mean - prompt).total / gpus
         for rules in (SLOW, MIDDLE, FAST)

@@ -1,4 +1,4 @@
-"""Two processes give loss, gradient and metrics of one: statistics cover the whole step; lengths differ by process."""
+"""Two processes give loss, gradient and metrics of one: statistics cover the whole step. Lengths differ by process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.harness.cases import CASES
 
 pytestmark = pytest.mark.slow
 
-# a softmax over the batch; and a random draw, which has to be the same one in both processes
+# a softmax over the batch, and a random draw, which has to be the same one in both processes
 METHODS = ["egsw-step", "entropy_advantage on dapo with clip_cov"]
 
 

@@ -54,8 +54,8 @@ def weights(folder: Path) -> dict[str, torch.Tensor]:
 
 def test_every_declared_value_reaches_trl_or_our_own_code() -> None:
     # What TRL does not get is read by the launcher or the plan: a new field must be put somewhere.
-    ours = {"base_model", "dataset", "dataset_rows", "prompt", "max_tokens", "too_long"}
-    ours |= {"lora_rank", "lora_alpha", "lora_dropout"}
+    by_harness = {"base_model", "dataset", "dataset_rows", "prompt", "max_tokens", "too_long"}
+    by_harness |= {"lora_rank", "lora_alpha", "lora_dropout"}
     changed = {
         "batch_size": ("per_device_train_batch_size", 8, 8),
         "learning_rate": ("learning_rate", 0.5, 0.5),
@@ -67,7 +67,7 @@ def test_every_declared_value_reaches_trl_or_our_own_code() -> None:
         "max_steps": ("max_steps", None, -1),
         "precision": ("bf16", "bfloat16", True),
     }
-    assert set(experiments.finetune().settings()) == ours | set(changed)
+    assert set(experiments.finetune().settings()) == by_harness | set(changed)
     for key, (argument, value, wanted) in changed.items():
         assert translated({key: value})[argument] == wanted, key
     assert translated({"warmup_ratio": 0.1})["lr_scheduler_type"] == "constant_with_warmup"

@@ -41,7 +41,7 @@ def absolute(kind: str, folder: Path) -> Path:
 
 
 def micro_batch(width: int, pad: int) -> dict[str, torch.Tensor]:
-    """Two rows: the short prompt padded to `width`, and a prompt of `width` tokens; equal responses."""
+    """Two rows: the short prompt padded to `width`, and a prompt of `width` tokens. Equal responses."""
     padding = width - len(PROMPT)
     long = list(range(2, 2 + width))
     return {
@@ -85,7 +85,7 @@ def test_log_probabilities_do_not_depend_on_padding(model_path: Path, adapter: i
 
 
 def test_sampling_does_not_depend_on_padding(model_path: Path) -> None:
-    """Greedy responses to a short prompt are equal, alone and beside a longer one; through both ways of rollouts."""
+    """Greedy responses to a short prompt are equal, alone and beside a longer one. Through both ways of rollouts."""
     from transformers import AutoModelForCausalLM
 
     from evals.sampling.engines.transformers import decode
@@ -93,7 +93,7 @@ def test_sampling_does_not_depend_on_padding(model_path: Path) -> None:
     model = AutoModelForCausalLM.from_pretrained(model_path, dtype=torch.float32).eval()
     long = list(range(2, 2 + PADDED))
 
-    def ours(prompts: list[list[int]]) -> list[int]:
+    def sampled(prompts: list[list[int]]) -> list[int]:
         rows = [tuple(prompt) for prompt in prompts]
         return decode(model, rows, [8] * len(rows), [], 0, lambda logits, *_: logits.argmax(-1))[0][0]
 
@@ -101,4 +101,4 @@ def test_sampling_does_not_depend_on_padding(model_path: Path) -> None:
     mask = torch.tensor([[0] * (PADDED - len(PROMPT)) + [1] * len(PROMPT), [1] * PADDED])
     how: dict[str, Any] = {"do_sample": False, "min_new_tokens": 8, "max_new_tokens": 8, "eos_token_id": None}
     generated = model.generate(padded, attention_mask=mask, pad_token_id=0, **how)[0, PADDED:].tolist()
-    assert ours([PROMPT, long]) == ours([PROMPT]) == generated
+    assert sampled([PROMPT, long]) == sampled([PROMPT]) == generated

@@ -1,4 +1,5 @@
-"""Mixed precision: bf16 passes, float32 weights under the optimiser. What small updates do to the weights, measured."""
+"""Mixed precision: bf16 passes, float32 weights under the optimiser. The effect of small updates on the weights,
+measured."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from tests.harness.backends.test_divergence import alternate, grpo_trainer
 
 pytestmark = pytest.mark.slow
 
-RATE = 1e-6  # papers train with this; a random weight of 0.02 has a bf16 neighbour 1e-4 away
+RATE = 1e-6  # papers train with this. A random weight of 0.02 has a bf16 neighbour 1e-4 away
 USER = (Origin.USER, "a test")
 
 

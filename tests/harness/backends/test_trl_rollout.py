@@ -25,7 +25,8 @@ PROMPTS, GROUP, TOKENS = 6, 8, 64
 
 
 def trainer_of(name: str, temperature: float, out_dir: Path, stop: str = "", **arguments: Any) -> Any:
-    """Of a pretrained tiny model, in training mode. With `stop`, a prompt whose responses end at that text."""
+    """The trainer of a pretrained tiny model, in training mode. With `stop`, a prompt whose responses end at that
+    text."""
     sizes = {"prompts_per_rollout": PROMPTS, "group_size": GROUP, "max_completion_tokens": TOKENS}
     if stop:
         (out_dir / "own.yaml").write_text(f'user: "{{problem}}"\nstop: ["{stop}"]\n')
@@ -48,7 +49,7 @@ def prompt_ids(trainer: Any, name: str) -> list[list[int]]:
 def test_responses_and_the_random_state_after_them_are_those_of_generate(
     name: str, temperature: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Token by token; the state, because the next rollout starts from it."""
+    """Token by token. The state, because the next rollout starts from it."""
     trainer = trainer_of(name, temperature, tmp_path)
     rows = prompt_ids(trainer, name)
     torch.manual_seed(5)
@@ -60,7 +61,7 @@ def test_responses_and_the_random_state_after_them_are_those_of_generate(
     assert responses == expected
     assert torch.equal(torch.get_rng_state(), state)
     lengths = [len(row) for row in responses]
-    assert len(set(map(len, rows))) > 1 and len(set(lengths)) > 4  # padded prompts; rows left the batch on the way
+    assert len(set(map(len, rows))) > 1 and len(set(lengths)) > 4  # padded prompts. Rows left the batch on the way
 
 
 def test_weights_that_are_not_finite(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""What a method carries from step to step survives a checkpoint: the entropy search, and a reference that was reset.
+"""The state that a method carries from step to step survives a checkpoint: the entropy search, and a reference that was
+reset.
 
 A run that is stopped after its third of four steps and resumed must end with the weights of an uninterrupted one.
 """
@@ -23,7 +24,7 @@ from tests.experiments import WHY, experiment
 pytestmark = pytest.mark.slow
 
 # A strong pull to the reference, which is reset after step 2: step 4 shows which reference was in force. A random model
-# solves nothing, so that no reward moves it; an entropy bonus does.
+# solves nothing, so that no reward moves it. An entropy bonus does.
 RESET = experiment().override(
     {"kl_beta": 5.0, "reference_reset_every": 2, "learning_rate": 1e-2, "entropy_coefficient": 1.0}, Origin.USER, WHY
 )

@@ -1,6 +1,6 @@
 """The loss and its gradient through the TRL trainer equal an independent slow computation, micro-batches or not.
 
-A fixed rollout (prompts, completions, rewards) takes the place of sampling; everything after it is the real trainer.
+A fixed rollout (prompts, completions, rewards) takes the place of sampling. Everything after it is the real trainer.
 The slow side uses a plain forward of the model, full log-softmax, and the loops that the methods' own tests use.
 """
 
@@ -76,7 +76,7 @@ def declared_with(case: Case) -> Experiment:
 def make_trainer(
     declared: Experiment, model: Path, tmp_path: Path, micro_batch: int | None, processes: int = 1, **arguments: Any
 ) -> Any:
-    """The real trainer; `arguments` are those of it in place of, or beside, those here."""
+    """The real trainer. `arguments` are those of it in place of, or beside, those here."""
     from datasets import Dataset
     from transformers import AutoTokenizer
     from trl import GRPOConfig
@@ -176,7 +176,7 @@ def slow(
 
 def plain_forward(random_model: Path, fixed: dict[str, torch.Tensor]) -> tuple[Any, Any, Any, Any]:
     """(log-probabilities, entropies, sums of squared probabilities) of the completion tokens, [B, T] each, by a full
-    log-softmax; and the model."""
+    log-softmax, and the model."""
     from transformers import AutoModelForCausalLM
 
     model = AutoModelForCausalLM.from_pretrained(random_model, dtype=torch.float32)
@@ -187,7 +187,7 @@ def plain_forward(random_model: Path, fixed: dict[str, torch.Tensor]) -> tuple[A
 
 
 def full_log_probs(model: Any, fixed: dict[str, torch.Tensor]) -> torch.Tensor:
-    """Of all tokens of the vocabulary at the completion tokens, [B, T, V]."""
+    """The log-probabilities of all tokens of the vocabulary at the completion tokens, [B, T, V]."""
     ids = torch.cat([fixed["prompt_ids"], fixed["completion_ids"]], 1)
     attention = torch.cat([fixed["prompt_mask"], fixed["completion_mask"]], 1)
     logits = model(input_ids=ids, attention_mask=attention).logits[:, -TOKENS - 1 : -1]
@@ -195,7 +195,7 @@ def full_log_probs(model: Any, fixed: dict[str, torch.Tensor]) -> torch.Tensor:
 
 
 def slow_coefficients(counted: torch.Tensor, aggregation: str) -> list[float]:
-    """What each token of a sequence counts, sequence by sequence."""
+    """The weight of each token of a sequence, sequence by sequence."""
     lengths = [max(int(row.sum()), 1) for row in counted]
     total = max(int(counted.sum()), 1)
     of_prompt = [int(counted[start : start + GROUP].sum()) for start in range(0, len(lengths), GROUP)]
@@ -240,7 +240,7 @@ def test_a_step_is_measured_whole(name: str, micro_batch: int | None, random_mod
 def test_the_spread_is_that_of_the_whole_step(micro_batch: int | None, random_model: Path, tmp_path: Path) -> None:
     trainer = make_trainer(declared_with(CASES["grpo"]), random_model, tmp_path, micro_batch)
     fast(trainer, rollout(trainer.model.config.vocab_size))
-    # |A| of the first group (two of four correct) and of the second (three of four); each response weighs as much as
+    # |A| of the first group (two of four correct) and of the second (three of four). Each response weighs as much as
     # another, so a token 1 / length of it. The last group has no advantage.
     std = (math.sqrt(4 * 0.5**2 / 3), math.sqrt((3 * 0.25**2 + 0.75**2) / 3))
     means = (0.5, 0.75)
@@ -257,7 +257,7 @@ def test_the_spread_is_that_of_the_whole_step(micro_batch: int | None, random_mo
 
 
 def test_kl_and_clip_fraction_are_of_the_whole_step(random_model: Path, tmp_path: Path) -> None:
-    """Sums over counts of all tokens, however the step is cut; a token of advantage 0 can not be clipped."""
+    """Sums over counts of all tokens, however the step is cut. A token of advantage 0 can not be clipped."""
     measured = []
     for micro_batch in (None, 1, 2, 3):
         declared = declared_with(CASES["grpo"])
@@ -292,7 +292,7 @@ def test_a_step_without_any_advantage_has_no_clip_fraction(random_model: Path, t
 
 
 def step_log(trainer: Any) -> dict[str, float]:
-    """What was logged of the one step that was made, but for what its method adds."""
+    """The log of the one step that was made, but for what its method adds."""
     logged = {key: values for key, values in trainer._metrics["train"].items() if key.startswith("train/")}
     assert all(len(values) == 1 for values in logged.values())
     return {key: values[0] for key, values in logged.items() if key not in ("train/shaping_ratio", *SPREAD_METRICS)}
@@ -330,7 +330,7 @@ def assert_close(gradient: list[torch.Tensor], want: list[torch.Tensor]) -> None
 
 
 def test_the_reference_may_be_another_model(random_model: Path, tmp_path: Path) -> None:
-    """A teacher: what `reverse_kl` reads as ref_logp are its log-probabilities; the policy stays its own model."""
+    """A teacher: what `reverse_kl` reads as ref_logp are its log-probabilities. The policy stays its own model."""
     from transformers import AutoModelForCausalLM
 
     from tests.experiments import save_random_model
@@ -359,7 +359,7 @@ def test_a_policy_that_teaches_itself_sees_the_first_other_correct_response(rand
     got = trainer._self_taught(rows, fixed, REWARDS)
     tokenizer, model = trainer.processing_class, trainer.model.eval()
     responses = [ids[:length] for ids, length in zip(fixed["completion_ids"], LENGTHS, strict=True)]
-    # the correct ones are 0 and 3; 4, 5 and 7; none
+    # the correct ones are 0 and 3. 4, 5 and 7. None
     shown = [3, 0, 0, 0, 5, 4, 4, 4, None, None, None, None]
     for i, (response, row, other) in enumerate(zip(responses, rows, shown, strict=True)):
         text = row["prompt"] if other is None else f"{i // GROUP} + 2, {tokenizer.decode(responses[other])}?"
@@ -370,7 +370,7 @@ def test_a_policy_that_teaches_itself_sees_the_first_other_correct_response(rand
 
 
 def test_the_greedy_response_of_each_prompt_is_scored(random_model: Path, tmp_path: Path) -> None:
-    """ReMax: two prompts, two rows each; the rewards are the response's length and, at weight 1/2, the same."""
+    """ReMax: two prompts, two rows each. The rewards are the response's length and, at weight 1/2, the same."""
     from baselines.remax import remax
     from harness.spec import use
 
@@ -395,7 +395,7 @@ def test_the_greedy_response_of_each_prompt_is_scored(random_model: Path, tmp_pa
 
 
 def test_the_old_entropies_are_those_of_the_policy_that_sampled(random_model: Path, tmp_path: Path) -> None:
-    """ERC: three updates of a rollout; with one update the old policy is the current one."""
+    """ERC: three updates of a rollout. With one update the old policy is the current one."""
     several = declared_with(CASES["erc"]).override({"updates_per_rollout": PROMPTS}, Origin.USER, "a test")
     trainer = make_trainer(several, random_model, tmp_path, None)
     trainer.model.train()
@@ -435,7 +435,7 @@ def test_rewards_read_what_follows_a_thought_whose_marker_is_a_special_token(
 
 
 def test_remax_subtracts_the_reward_of_the_greedy_response(random_model: Path, tmp_path: Path) -> None:
-    """The whole way, with the model's own responses and their lengths as rewards; lengths of 0 and 11 cannot be scored,
+    """The whole way, with the model's own responses and their lengths as rewards. Lengths of 0 and 11 cannot be scored,
     which leaves 0 to a response of 11 and to all of the prompt whose greedy response is empty."""
     from baselines.remax import remax
     from harness.spec import use

@@ -27,7 +27,7 @@ def translated(values: dict[str, Any], **hardware: Any) -> dict[str, Any]:
 
 def test_every_declared_value_reaches_trl_or_our_own_code() -> None:
     # What TRL does not get is read by the trainer, the launcher or the plan: a new field must be put somewhere.
-    ours = {
+    by_harness = {
         "base_model",
         *("dataset", "dataset_rows"),
         "prompt",
@@ -72,7 +72,7 @@ def test_every_declared_value_reaches_trl_or_our_own_code() -> None:
         "precision": "bfloat16",
         "head_precision": "float32",
     }
-    assert set(experiment().settings()) == ours | set(changed) | {"reference_reset_every"}
+    assert set(experiment().settings()) == by_harness | set(changed) | {"reference_reset_every"}
     before = translated({}, device="cpu")
     assert before["seed"] == before["data_seed"] == 5 and before["use_cpu"] is True
     for key, value in changed.items():
@@ -134,7 +134,7 @@ def test_defaults_that_touch_the_mathematics_are_named() -> None:
 
 
 def test_a_rollout_is_cut_into_whole_groups() -> None:
-    # 4 prompts x 4 = 16 sequences; two updates of 8; one process, 2 sequences a forward: 4 forwards an update
+    # 4 prompts x 4 = 16 sequences. Two updates of 8. One process, 2 sequences a forward: 4 forwards an update
     sizes = ("per_device_train_batch_size", "gradient_accumulation_steps", "steps_per_generation", "save_steps")
     got = translated({"updates_per_rollout": 2}, micro_batch=2, save_every=3)
     assert [got[key] for key in sizes] == [2, 4, 8, 6]  # saved only where a rollout ends

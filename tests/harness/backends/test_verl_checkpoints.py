@@ -15,7 +15,7 @@ from harness.backends.verl.checkpoints import KEPT, STATE, MarkWhole, last_check
 
 
 class _Trainer:
-    """What a checkpoint asks of the trainer; it keeps the folders that its reference was written to."""
+    """The parts of a trainer that a checkpoint asks for. It keeps the folders that its reference was written to."""
 
     entropy_coefficient = 0.25
 

@@ -1,6 +1,6 @@
 """Watching a driver: steps are handed on as they come, a failure says what the log says, a hung one is ended.
 
-A small script takes the driver's place; `tests/verl` has the real one.
+A small script takes the driver's place. `tests/verl` has the real one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ STEP = '{{"step": {0}, "total": 3, "metrics": {{"train/reward": 0.{0}}}}}\n'
 
 
 def watch(monkeypatch: pytest.MonkeyPatch, folder: Path, script: str, hardware: VerlHardware = CPU) -> list[Any]:
-    """What is handed on of a driver that runs `script` with the step file as `steps`."""
+    """The lines that are handed on from a driver that runs `script` with the step file as `steps`."""
     head = "import sys, time\nfrom pathlib import Path\nsteps = Path(sys.argv[1]).with_name('steps.jsonl').open('a')\n"
     monkeypatch.setattr(launch, "DRIVER", (sys.executable, "-c", head + script))
     seen: list[Any] = []

@@ -1,4 +1,4 @@
-"""All processes of a session end with the process that holds it, however it ends; others are not touched."""
+"""All processes of a session end with the process that holds it, however it ends. Others are not touched."""
 
 from __future__ import annotations
 

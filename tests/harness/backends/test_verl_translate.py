@@ -102,7 +102,7 @@ def test_ppo_has_a_critic_and_starts_the_policy_after_its_warm_up() -> None:
     assert config["critic.enable"] is True
     assert config["critic.optim.lr"] == 1e-3
     assert config["critic.cliprange_value"] == 0.5
-    assert config["trainer.critic_warmup"] == 3  # veRL's first step with a policy; 2 rollouts come before it
+    assert config["trainer.critic_warmup"] == 3  # veRL's first step with a policy. 2 rollouts come before it
     assert translated(experiment())["trainer.critic_warmup"] == 0
 
 
@@ -124,7 +124,7 @@ def test_steps_are_whole_rollouts_of_updates_unless_a_number_is_declared() -> No
     assert declared.steps(rows=10) == 2 * 3  # 10 // 4 = 2 rollouts an epoch, 3 in 1.5 epochs
     declared = with_values(experiment(), updates_per_rollout=4, max_steps=5)
     assert declared.steps(rows=10) == 5
-    assert translated(declared)["trainer.total_training_steps"] == 2  # rollouts; the second gives one update
+    assert translated(declared)["trainer.total_training_steps"] == 2  # rollouts. The second gives one update
 
 
 @pytest.mark.parametrize("paper", catalogue.papers())
@@ -169,7 +169,7 @@ def test_float16_determinism_and_a_float32_head() -> None:
 
 
 def test_processes_share_an_update_and_cut_it_into_forward_passes() -> None:
-    # 4 prompts x 4 samples in 2 updates: 8 sequences each; 2 machines x 2 processes, 2 of which share a sequence
+    # 4 prompts x 4 samples in 2 updates: 8 sequences each. 2 machines x 2 processes, 2 of which share a sequence
     declared = with_values(experiment(), updates_per_rollout=2)
     assert update_rows(declared, VerlHardware(processes=2, nodes=2, sequence_parallel=2)) == (4, 4)
     assert update_rows(declared, VerlHardware(processes=2, nodes=2, micro_batch=1)) == (2, 1)

@@ -89,7 +89,7 @@ def test_too_few_problems_name_values_that_fit(tmp_path: Path) -> None:
 
 
 def test_epochs_that_no_training_would_reach_are_refused() -> None:
-    """A scale's max_steps ends the training first; with max_steps=null the epochs count."""
+    """A scale's max_steps ends the training first. With max_steps=null the epochs count."""
     with pytest.raises(UsageError, match=r"epochs=2: not used, as max_steps=60 \(scale=tiny\) .*. Give max"):
         resolve("egsw", arms=["grpo"], overrides={"epochs": 2})
     (job,) = resolve("egsw", arms=["grpo"], seeds=[0], overrides={"epochs": 2, "max_steps": None})
@@ -137,7 +137,7 @@ def test_rejection_sampling_refuses_too_few_problems() -> None:
 
 
 def test_rewards_and_an_evaluation_of_different_policies_are_told() -> None:
-    # egsw trains on \\boxed answers; its paper scale evaluates GPQA by letters, which is another kind of answer
+    # egsw trains on \\boxed answers. Its paper scale evaluates GPQA by letters, which is another kind of answer
     alike = resolve("egsw", scale="paper", seeds=[1], overrides={})
     other = {"protocol.extraction": "qwen", "protocol.benchmarks": ["math500"]}
     apart = resolve("egsw", scale="paper", seeds=[1], overrides=other)
@@ -162,7 +162,7 @@ def test_rewards_and_an_evaluation_that_read_other_parts_of_a_thought_are_told()
 
 
 def test_rewards_of_the_user_have_no_weights_of_the_papers() -> None:
-    """EGSW's two rewards have the weights 1 and 1 from its code; those that replace them count alike by assumption."""
+    """EGSW's two rewards have the weights 1 and 1 from its code. Those that replace them count alike by assumption."""
     (job,) = resolve("egsw", arms=["grpo"], overrides={"rewards": ["accuracy"]}, seeds=[0])
     weights = job.settings()["reward_weights"]
     assert (weights.value, weights.origin) == ((1.0,), Origin.ASSUMED) and "not given with rewards=" in weights.note

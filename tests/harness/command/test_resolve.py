@@ -1,4 +1,4 @@
-"""Resolve command lines into jobs: requested names and values are checked; replaced values stay on record."""
+"""Resolve command lines into jobs: requested names and values are checked. Replaced values stay on record."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_read_seeds_refuses_bad_values(value: Any) -> None:
 
 def test_tiny_scale_replaces_values_of_each_job() -> None:
     jobs = resolve("egsw", arms=TABLE, seeds=[0, 1])
-    # the base model has no training seed; the paper's first model only
+    # the base model has no training seed. The paper's first model only
     assert [j.name for j in jobs] == [
         "tiny/base/seed0",
         "tiny/grpo/seed0",
@@ -117,7 +117,7 @@ def test_equal_values_give_equal_digests() -> None:
 
 def test_costs_match_a_hand_computation() -> None:
     job = resolve("egsw", scale="paper", models=["math-7b"], arms=["egsw"], seeds=[0])[0]
-    # 8523 problems / 128 a rollout = 66 steps; each samples 128 x 7 = 896 responses of at most 1024 tokens
+    # 8523 problems / 128 a rollout = 66 steps. Each samples 128 x 7 = 896 responses of at most 1024 tokens
     assert training_steps(job) == 66
     costs = cost(job, TrlHardware())
     assert costs.tokens.rollout == 66 * 896 * 1024
@@ -131,7 +131,7 @@ def test_mean_lengths_are_the_papers_where_it_publishes_them() -> None:
     (job,) = resolve("forking_tokens", scale="paper", models=["32b"], arms=["dapo"], backend="verl", seeds=[0])
     length = mean_length(job)
     assert length is not None and length.value == pytest.approx(5849, abs=60) and length.note == "Table 2"
-    # egsw publishes none, and a public log of its recipe has one; entropy_advantage has neither
+    # egsw publishes none, and a public log of its recipe has one. entropy_advantage has neither
     base, grpo = resolve("egsw", scale="paper", models=["math-7b"], arms=["base", "grpo"], seeds=[0])
     log = mean_length(grpo)
     assert mean_length(base) is None and log is not None and (log.value, "issue 251" in log.note) == (639, True)
@@ -158,7 +158,7 @@ def test_plan_counts_the_origin_of_every_value() -> None:
 
 def test_sft_costs_match_a_hand_computation() -> None:
     job = resolve("erpo", scale="paper", models=["qwen2.5-3b"], arms=["sft"])[0]
-    # ceil(8441 / 16) = 528 steps an epoch, 3 epochs; nothing is sampled; 16 rows of at most 2048 tokens a step
+    # ceil(8441 / 16) = 528 steps an epoch, 3 epochs. Nothing is sampled. 16 rows of at most 2048 tokens a step
     assert training_steps(job) == 1584
     costs = cost(job, TrlHardware())
     assert (costs.tokens.rollout, costs.tokens.trained) == (0, 1584 * 16 * 2048)

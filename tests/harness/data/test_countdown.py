@@ -1,4 +1,4 @@
-"""Countdown: the reward accepts what solves a problem and nothing else; the generator's splits are disjoint."""
+"""Countdown: the reward accepts what solves a problem and nothing else. The generator's splits are disjoint."""
 
 from __future__ import annotations
 

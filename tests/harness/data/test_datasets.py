@@ -22,7 +22,7 @@ MATH = "DigitalLearningGmbH/MATH-lighteval"
 
 
 def dapo_row(problem: str, answer: str, index: str = "0") -> dict[str, Any]:
-    """A row as the hub shows it; the prompt is typed again here, not taken from our own."""
+    """A row as the hub shows it. The prompt is typed again here, not taken from our own."""
     content = (
         "Solve the following math problem step by step. The last line of your response should be of the form Answer: "
         f"$Answer (without quotes) where $Answer is the answer to the problem.\n\n{problem}\n\n"
@@ -162,7 +162,7 @@ def test_select_by_level_and_length() -> None:
     ]
     hard = at_levels(rows, (3, 4, 5))
     assert [row["id"] for row in hard] == [0, 1, 2, 3]
-    # the two shortest are rows 1 and 3; of ties the earlier row is kept; the order is unchanged
+    # the two shortest are rows 1 and 3; of ties the earlier row is kept. The order is unchanged
     assert [row["id"] for row in shortest_solutions(hard, 2)] == [1, 3]
     assert [row["id"] for row in shortest_solutions(hard, 1)] == [1]
     assert [row["id"] for row in shortest_solutions(hard, 3)] == [0, 1, 3]

@@ -149,7 +149,7 @@ def counted(rows: list[dict[str, Any]], *names: str) -> list[int]:
 
 @pytest.mark.parametrize("key", ["egsw", "erpo", "anchors", "entropy_advantage", "forking_tokens", "trial_and_error"])
 def test_a_papers_page_says_how_many_training_problems_its_benchmarks_hold(key: str) -> None:
-    """The numbers on the pages, counted; a page whose file is not here says so, and its names of sets exist."""
+    """The numbers on the pages, counted. A page whose file is not here says so, and its names of sets exist."""
     page = " ".join((FOLDER / key / "README.md").read_text("utf-8").split())
     if key == "anchors":
         train, test = shared_rows("gsm8k_train"), shared_rows("math_test5000")

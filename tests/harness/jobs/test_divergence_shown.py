@@ -54,7 +54,7 @@ def test_a_diverged_seed_is_in_the_summary_tables_and_claims(
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
     monkeypatch.setattr(JobRun, "train", train)
     monkeypatch.setattr(JobRun, "evaluate", evaluate)
-    # the command fails, because a seed diverged; the other jobs are done
+    # the command fails, because a seed diverged. The other jobs are done
     command = ["run", "paper=egsw", "arm=base,grpo,egsw", "model=math-7b", "seeds=3", "hardware.device=cpu"]
     assert main(command) == 1
     assert "tiny/egsw: 1 of 3 training seeds diverged" in capsys.readouterr().out

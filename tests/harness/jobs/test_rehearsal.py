@@ -107,7 +107,7 @@ def no_length_of_the_rollouts_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Trl, "config", config)
 
 
-def neither(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_both(monkeypatch: pytest.MonkeyPatch) -> None:
     no_context(monkeypatch)
     no_length_of_the_rollouts_engine(monkeypatch)
 
@@ -154,7 +154,7 @@ FAULTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], str, tuple[str, ..
         ("takes the model's 131072 positions", "need 26 GB, and 0.25 of a h100 are 21 GB"),
     ),
     "responses that are cut in silence": (
-        neither,
+        without_both,
         "paper=entropy_advantage model=math-7b arm=grpo",
         ("configured: rollouts: vLLM would cut at 4,096 tokens, 10,240 are needed",),
     ),

@@ -1,6 +1,6 @@
 """A whole command on a random model of a few thousand weights: run, again, killed and continued, tabulated.
 
-Real processes, the real trainer and the real evaluator; only the sizes are small.
+Real processes, the real trainer and the real evaluator. Only the sizes are small.
 """
 
 from __future__ import annotations

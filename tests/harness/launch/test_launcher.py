@@ -129,7 +129,7 @@ def test_no_more_jobs_at_once_than_the_memory_holds(
     (job, *_), hardware = resolve("egsw", arms=["grpo"], seeds=[0]), TrlHardware(device="cpu")
     need = judge(job.experiment, job.backend, hardware, memory=1e15).need
     assert need is not None
-    for room, fits in ((3.5, 3), (2.5, 2), (1.5, 1)):  # times what a job needs; each at once has its share
+    for room, fits in ((3.5, 3), (2.5, 2), (1.5, 1)):  # times what a job needs. Each at once has its share
         monkeypatch.setattr(machine, "device_memory", lambda _, slots, memory=room * need.peak: memory / slots)
         assert prepare("egsw", options, "").launcher.jobs == fits
         assert f"jobs=4: {fits} at once, as many as this machine's memory holds" in capsys.readouterr().err
@@ -169,7 +169,7 @@ def test_starts_steps_and_ends_are_lines(
         view.shows(folder, "running")
         view.refresh()
         (folder / "metrics.jsonl").write_text('{"step": 4, "metrics": {"train/reward": 0.25}}\n')
-        for _ in range(3):  # too early; a step; the same step
+        for _ in range(3):  # too early. A step. The same step
             view.refresh()
         view.ended(folder, "failed", "ValueError: no rows")
     started, step, failed = capsys.readouterr().err.splitlines()
@@ -220,9 +220,9 @@ def test_another_process_knows_the_users_benchmarks(monkeypatch: pytest.MonkeyPa
     values = {"arm": "base", "protocol.benchmarks": [benchmark], "launcher": "local", "hardware.device": "cpu"}
     (task,) = tasks_of(prepare("egsw", RunOptions.of(values), ""))
     text = pickle.dumps(task)
-    there = pickle.loads(text)  # noqa: S301
-    assert there.here().folder == task.folder
-    (name,) = there.job.protocol.benchmarks.value
+    sent = pickle.loads(text)  # noqa: S301
+    assert sent.job_run().folder == task.folder
+    (name,) = sent.job.protocol.benchmarks.value
     assert (name, name.file) == ("fractions", ProblemFile(str(rows), {"problem": "question"}))
     rows.write_text('{"question": "1/2 + 1/2?", "answer": "2"}\n')
     with pytest.raises(RuntimeError, match="was changed since the launch"):

@@ -1,4 +1,4 @@
-"""Jobs in processes of their own: the same bytes as one after another, after any stop; a failure costs only itself."""
+"""Jobs in processes of their own: the same bytes as one after another, after any stop. A failure costs only itself."""
 
 from __future__ import annotations
 

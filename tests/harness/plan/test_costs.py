@@ -1,4 +1,4 @@
-"""Hours, price, disk and memory of a run, by hand; and what a machine lacks, all at once."""
+"""Hours, price, disk and memory of a run, by hand, and what a machine lacks, all at once."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def parameters(planned_job: Job) -> float:
 def test_a_tiny_runs_disk_is_that_of_its_models() -> None:
     (tiny,) = resolve("egsw", scale="tiny", arms=["grpo"], seeds=[0])
     parts = disk(tiny, TrlHardware(), Watch())
-    # on disk: model.safetensors 1.91 MB; a checkpoint with optimizer.pt 5.79 MB, at most 14 / 4 of the model
+    # on disk: model.safetensors 1.91 MB. A checkpoint with optimizer.pt 5.79 MB, at most 14 / 4 of the model
     assert parts["models"] == pytest.approx(1.91e6, rel=0.05) and parts["checkpoints"] == 2 * 14 / 4 * parts["models"]
 
 
@@ -51,25 +51,25 @@ def test_disk_by_hand() -> None:
     # float32 weights, two moments and ZeRO's bfloat16 weights: 14 bytes, 107 GB; of four, after rollouts 20, 40, 60 and
     # 66, two are kept while the next is written
     assert parts["checkpoints"] == 2 * 14 * n and parts["while it runs"] == 14 * n
-    # after 50 and 66 there are two in all; after 66 one
+    # after 50 and 66 there are two in all. After 66 one
     few = [disk(seven, replace(H100X8, save_every=every), Watch()) for every in (50, 66)]
     assert [(p["checkpoints"], p["while it runs"]) for p in few] == [(2 * 14 * n, 0), (14 * n, 0)]
     # the final model, one being measured, 66 // 10 = 6 that stay
     assert parts["models"] == 8 * 4 * n
-    # without keep all six wait for the end of a training in eight processes; in one its vLLM measures them at once
+    # without keep all six wait for the end of a training in eight processes. In one its vLLM measures them at once
     alone, short = TrlHardware(device="gpu", rollouts="vllm_colocate", save_every=20), {"max_tokens": 1024}
     waiting = [disk(seven, h, Watch(10, short))["while it runs"] - 14 * n for h in (often, alone)]
     assert waiting == [6 * 4 * n, 0]
     # under veRL a model is saved after a whole rollout, of 16 updates here: 125 of 2,000 steps
     assert len(costs.due_steps(job("entropy_advantage", "7b", "grpo", backend="verl"), 10)) == 125
-    # 758 problems of 3,072 tokens at most, once and 1 + ceil(66 / 10) = 8 times beside the training; 30 %, 4 bytes
+    # 758 problems of 3,072 tokens at most, once and 1 + ceil(66 / 10) = 8 times beside the training. 30 %, 4 bytes
     assert parts["responses"] == pytest.approx(9 * 758 * 3072 * 0.3 * 4)
 
 
 def test_rejection_sampling_keeps_the_round_before_while_it_trains() -> None:
     rft = job("trial_and_error", "32b", "rft")
     n, parts = parameters(rft), disk(rft, H100X8, Watch())
-    # a round's 35 steps save one checkpoint; that and the model of the round before; 4 rounds x 2,000 x 8 responses
+    # a round's 35 steps save one checkpoint. That and the model of the round before. 4 rounds x 2,000 x 8 responses
     assert parts["checkpoints"] == 14 * n and parts["while it runs"] == 14 * n + 4 * n
     assert disk(rft, replace(H100X8, save_every=10), Watch())["while it runs"] == 3 * 14 * n + 4 * n
     assert parts["responses"] > 4 * 2000 * 8 * 8192 * 0.3 * 4
@@ -79,7 +79,7 @@ def test_host_memory_by_hand() -> None:
     seven, large = job(), job("forking_tokens", "32b", "dapo", backend="verl")
     # eight processes load float32 weights: 8 x 4 x 7.62e9 = 244 GB
     assert host_memory(seven, H100X8) == 32 * parameters(seven)
-    # one process loads them for all where nothing is tied; offloaded weights and moments: 12 x 32.8e9 on four machines
+    # one process loads them for all where nothing is tied. Offloaded weights and moments: 12 x 32.8e9 on four machines
     assert host_memory(large, VerlHardware(processes=8, nodes=4)) == 4 * parameters(large)
     assert host_memory(large, VerlHardware(processes=8, nodes=1, offload=True)) == 12 * parameters(large)
     assert isinstance(large.experiment, Experiment)
@@ -107,7 +107,7 @@ def test_evaluations_of_snapshots_take_time() -> None:
     assert without is not None and beside is not None
     shape = shape_of(job().base_model.value)
     each = evaluation_seconds(shape, H100X8.card, watch.protocol(job().protocol), MIDDLE, eager=False)
-    # evaluations of the base model, and after 20, 40, 60 and the last of 66 steps; after the training, by eight engines
+    # evaluations of the base model, and after 20, 40, 60 and the last of 66 steps. After the training, by eight engines
     assert beside[0] - without[0] == pytest.approx(5 * each / 3600)
     assert beside[1] - without[1] == pytest.approx(5 * each / 3600 / 8)
     # in one process the vLLM of the rollouts measures, whatever the engine of the final evaluation is
@@ -144,7 +144,7 @@ def test_a_method_that_reads_the_policy_passes_once_more_before_each_later_updat
 
 @pytest.mark.parametrize(("name", "arm", "extra"), [("trl", "otb", 2), ("verl", "otb", 1), ("verl", "grpo_bypass", 0)])
 def test_otb_needs_passes_of_its_own(name: str, arm: str, extra: int) -> None:
-    """Under TRL one for its signals and one for the squared probabilities; under veRL one that has both."""
+    """Under TRL one for its signals and one for the squared probabilities. Under veRL one that has both."""
     hardware: Any = (TrlHardware if name == "trl" else VerlHardware)(device="gpu", gpu="h100")
     jobs = [job("baselines", "7b", arm_key, backend=name) for arm_key in (arm, "grpo")]
     shape = shape_of(jobs[0].base_model.value)
@@ -159,12 +159,14 @@ def test_remax_samples_one_response_more_for_each_prompt() -> None:
     remax, grpo = (job("baselines", "7b", arm).experiment for arm in ("remax", "grpo"))
     shape = shape_of(job("baselines", "7b", "grpo").base_model.value)
     assert isinstance(remax, Experiment) and isinstance(grpo, Experiment)
-    ours, plain = (backend("trl").step_seconds(shape, hardware.card, e, hardware, MIDDLE, None) for e in (remax, grpo))
+    with_greedy, plain = (
+        backend("trl").step_seconds(shape, hardware.card, e, hardware, MIDDLE, None) for e in (remax, grpo)
+    )
     group = grpo.group_size.value
     more = replace(grpo, group_size=assumed(group + 1, "a test"))
     larger = backend("trl").step_seconds(shape, hardware.card, more, hardware, MIDDLE, None)
-    assert plain.sample < ours.sample == pytest.approx(larger.sample)
-    assert ours.score == plain.score  # its reward is no signal of the policy
+    assert plain.sample < with_greedy.sample == pytest.approx(larger.sample)
+    assert with_greedy.score == plain.score  # its reward is no signal of the policy
 
 
 def test_all_that_a_machine_lacks_is_said_at_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -238,11 +240,11 @@ def test_start_and_checkpoints_are_counted_by_hand() -> None:
     shape, steps = shape_of(trained.base_model.value), 66
     parts = backend("trl").step_seconds(shape, hardware.card, e, hardware, MIDDLE, 639.0)
     each = whole_rollout(shape, e, hardware, MIDDLE, parts, colocated=True)
-    # 60 s and vLLM's 120 s; after rollouts 50 and 66 a checkpoint of 14 bytes per parameter, then the model,
+    # 60 s and vLLM's 120 s. After rollouts 50 and 66 a checkpoint of 14 bytes per parameter, then the model,
     # at 1e9 bytes/s
     seconds = 180 + steps * each + (2 * 14 + 4) * n / 1e9
     assert costs.training_time(shape, trained, hardware, MIDDLE) == pytest.approx(seconds)
-    # an untrained model: the same start, then the evaluation; by the clock an eighth of its GPU-seconds
+    # an untrained model: the same start, then the evaluation. By the clock an eighth of its GPU-seconds
     range_of_hours = hours(job(arm="base"), hardware, MIDDLE, Watch())
     measured = evaluation_seconds(shape, hardware.card, trained.protocol, MIDDLE, eager=False)
     assert range_of_hours == pytest.approx(((measured + 8 * 180) / 3600, (measured / 8 + 180) / 3600))

@@ -1,4 +1,4 @@
-"""What a run needs of this machine is checked before it starts."""
+"""The needs of a run on this machine are checked before it starts."""
 
 from __future__ import annotations
 

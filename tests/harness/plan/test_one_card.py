@@ -1,4 +1,5 @@
-"""What fits one card: the small scale, with adapters or a larger card where not; and the profile of a machine."""
+"""The arms that fit one card: the small scale, with adapters or a larger card where not, and the profile of a
+machine."""
 
 from __future__ import annotations
 

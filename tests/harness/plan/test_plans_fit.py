@@ -62,7 +62,7 @@ def test_several_machines_need_verl() -> None:
 def test_a_profile_gives_the_evaluation_as_few_gpus_a_model_as_hold_it() -> None:
     jobs = resolve("trial_and_error", scale="paper", arms=["base"], models=["7b", "32b"], seeds=[0])
     machines = machine_of(RunOptions.of({"hardware": "h100x8"})).by_arm(jobs)
-    # bfloat16: 32.8e9 parameters are 66 GB; the cache of 8 x 12,288 tokens is 26 GB (64 layers x 8 heads x 128 x 2 x 2
+    # bfloat16: 32.8e9 parameters are 66 GB. The cache of 8 x 12,288 tokens is 26 GB (64 layers x 8 heads x 128 x 2 x 2
     # bytes a token): more than the 76 GB that vLLM takes of one H100, and with 3 GB beside them 49 GB on each of two
     assert machines["7b", "base"].engine_tensor_parallel == 1
     assert (machines["32b", "base"].engine_tensor_parallel, machines["32b", "base"].engine_replicas) == (2, 4)

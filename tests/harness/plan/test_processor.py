@@ -26,7 +26,7 @@ BASE = "Qwen/Qwen2.5-0.5B"  # at the scale small
 def test_a_processor_reaches_twice_a_gpus_share_of_what_was_measured() -> None:
     a = architecture(BASE)
     assert a is not None
-    # 2 x 0.30, 0.45 and 0.18 of 1e11; neither the width of the layers nor the speed of the chip counts once more
+    # 2 x 0.30, 0.45 and 0.18 of 1e11. Neither the width of the layers nor the speed of the chip counts once more
     reaches = [reached(a, processor(WITHOUT_BFLOAT16), rules) for rules in (MIDDLE, FAST, SLOW)]
     assert reaches == pytest.approx([6e10, 9e10, 3.6e10])
 
@@ -38,7 +38,7 @@ def test_hours_and_memory_are_the_machines() -> None:
     assert (arm["memory"]["gpu"], arm["memory"]["gpu_bytes"]) == ("cpu", 64e9) and planned["total"]["price"] is None
     hours, first = planned["total"]["hours"], arm["one_step"]
     # a rollout is 256 responses of about 640 (20 x sqrt(1,024)) + 154 tokens, 203,000 tokens: at 6 x 0.49e9 FLOPs each
-    # and 6e10 FLOP/s the update alone takes 2.8 hours; sampling is some 1,024 steps of at least 1.2 s, a third of one
+    # and 6e10 FLOP/s the update alone takes 2.8 hours. Sampling is some 1,024 steps of at least 1.2 s, a third of one
     assert 10 * 3.1 < hours - first < 10 * 7
     each = (hours - first) / 10
     line = f"max_steps=1 takes about {first:.2f} hours with its evaluation, each further step {each:.2f} hours"
@@ -52,7 +52,7 @@ def test_hours_and_memory_are_the_machines() -> None:
 
 
 def planned_arm(host: Host, memory: float, **values: Any) -> dict[str, Any]:
-    """The plan of one GRPO training of 0.5B on a processor with so many bytes, as its arm; and its text."""
+    """The plan of one GRPO training of 0.5B on a processor with so many bytes, as its arm, and its text."""
     with given(replace(host, memory=memory)):
         planned = rlvr.plan(
             "egsw", scale="small", arm="grpo", seeds=1, max_steps=2, **{"hardware.device": "cpu"}, **values
@@ -68,16 +68,16 @@ def test_each_remedy_on_a_processor_fits_when_it_is_followed(
     """Where the memory does not hold a whole rollout, a smaller micro-batch alone is no remedy, nor are adapters
     without one."""
     # 0.494e9 parameters: weights, reference (4 bytes) and two moments (8): 7.90 GB. 256 responses: 12 bytes for each of
-    # 151,936 logits: 0.47 GB; and a float32 cache of 1,536 tokens of 24 x 2 x 128 x 4 bytes, with one layer's 2 x 14 x
+    # 151,936 logits: 0.47 GB, and a float32 cache of 1,536 tokens of 24 x 2 x 128 x 4 bytes, with one layer's 2 x 14 x
     # 64 for all heads of 4 bytes: 12.48 GB. Libraries: 1.5 GB. Autocast casts those heads (2 bytes more: 13.89 GB) and
     # all weights (0.99 GB), and keeps a layer's (0.03 GB).
     rollout = 24.8e9 if host.bfloat16 else 22.3e9
     arm = planned_arm(host, memory, **settings)
     assert not arm["memory"]["fits"]
     remedies = arm["memory"]["remedy"].replace(" (adapters, not all weights)", "").split(", or with ")
-    ours = [remedy for remedy in remedies if not remedy.startswith("a GPU")]
-    assert ours and ("prompts_per_rollout=" in ours[0]) == (0.94 * memory < rollout)
-    for remedy in ours:
+    on_processor = [remedy for remedy in remedies if not remedy.startswith("a GPU")]
+    assert on_processor and ("prompts_per_rollout=" in on_processor[0]) == (0.94 * memory < rollout)
+    for remedy in on_processor:
         followed = parse_overrides(remedy.split())
         assert planned_arm(host, memory, **{**settings, **followed})["memory"]["fits"], remedy
 

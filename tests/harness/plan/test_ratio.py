@@ -8,7 +8,7 @@ import pytest
 
 import rlvr
 
-SAID = "its importance ratios are off, because rollout_top_p=0.9 leaves out tokens"
+DOUBT = "its importance ratios are off, because rollout_top_p=0.9 leaves out tokens"
 CORRECTED = ("grpo_tis", "grpo_icepop", "grpo_geometric", "grpo_bypass")
 
 
@@ -22,7 +22,7 @@ def doubts(arm: str, **values: Any) -> list[str]:
 @pytest.mark.parametrize("arm", CORRECTED)
 def test_a_correction_beside_top_p_is_doubted_once(arm: str) -> None:
     [doubt] = doubts(arm, rollout_top_p=0.9)
-    assert SAID in doubt and arm in doubt and "Type rollout_top_p=1" in doubt
+    assert DOUBT in doubt and arm in doubt and "Type rollout_top_p=1" in doubt
 
 
 @pytest.mark.parametrize("arm", CORRECTED)

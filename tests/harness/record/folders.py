@@ -31,7 +31,7 @@ IDENTITY: dict[str, Any] = {
 
 
 def arm_record(*, arm: str = "grpo", seed: int = 0, paper: str = "egsw", **more: Any) -> dict[str, Any]:
-    """What a job writes when it begins."""
+    """The record that a job writes when it begins."""
     settings = {key: value for key, value in SETTINGS.items() if arm != "base" or key != "alpha"}
     return {
         "kind": "arm", "paper": paper, "model": "math-7b", "arm": arm, "title": arm, "scale": "tiny", "backend": "trl",
@@ -52,7 +52,7 @@ def started(home: Path, **fields: Any) -> Recorder:
 
 
 def rows_of(benchmark: str, problems: int, correct: int, unscored: int = 0) -> list[dict[str, Any]]:
-    """One sample a problem; the first `correct` are, the last `unscored` have no verdict."""
+    """One sample a problem. The first `correct` are, the last `unscored` have no verdict."""
     return [
         {
             "benchmark": benchmark, "problem_id": str(i), "sample": 0, "gold": "1", "response": "text", "boxed": True,

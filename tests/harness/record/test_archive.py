@@ -1,4 +1,4 @@
-"""Archives: they give the same tables as the runs, byte for byte; hostile ones are refused."""
+"""Archives: they give the same tables as the runs, byte for byte. Hostile ones are refused."""
 
 from __future__ import annotations
 
@@ -74,9 +74,9 @@ def test_a_bundle_has_the_questions_and_an_export_has_none(home: Path, tmp_path:
 def test_an_archive_with_responses_fills_a_run_that_came_without(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mine = finished(home)
+    finished_run = finished(home)
     for responses in (True, False):
-        write_archive([mine], tmp_path / f"{responses}.tar.xz", responses=responses)
+        write_archive([finished_run], tmp_path / f"{responses}.tar.xz", responses=responses)
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "other"))
     assert import_archive(tmp_path / "False.tar.xz") == (1, 0, 0)
     assert import_archive(tmp_path / "True.tar.xz") == (0, 1, 0)
@@ -91,9 +91,9 @@ def test_an_archive_with_responses_fills_a_run_that_came_without(
 def test_who_measured_a_run_stays_known_whichever_archive_comes_first(
     named_first: bool, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mine = finished(home)
-    write_archive([mine], tmp_path / "small.tar.xz", by="Jane Doe")
-    write_archive([mine], tmp_path / "whole.tar.xz", responses=True)
+    finished_run = finished(home)
+    write_archive([finished_run], tmp_path / "small.tar.xz", by="Jane Doe")
+    write_archive([finished_run], tmp_path / "whole.tar.xz", responses=True)
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "other"))
     archives = [tmp_path / "small.tar.xz", tmp_path / "whole.tar.xz"]
     first, second = archives if named_first else archives[::-1]
@@ -177,7 +177,7 @@ def _pack(folder: Path, archive: Path) -> None:
 def test_a_run_that_was_taken_out_of_an_archive_is_missed(
     archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whole is the archive, whatever was done to its copy in the cache; not one with a run's files and no record."""
+    """Whole is the archive, whatever was done to its copy in the cache. Not one with a run's files and no record."""
     (first, *_) = read_archive(archive)
     (first.folder / "run.json").unlink()
     assert main(["verify", str(archive)]) == 0

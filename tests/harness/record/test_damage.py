@@ -24,7 +24,7 @@ VERDICTS, MANIFEST = "eval/b/verdicts.parquet", "eval/b/manifest.json"
 
 
 def read_all(folder: Path) -> None:
-    """What tables, comparisons and analyses read of a run."""
+    """The parts of a run that tables, comparisons and analyses read."""
     run = Run(folder)
     together([run], "a")
     assert run.metrics("train/loss") and run.model_folder and run.scale == "tiny"
@@ -56,10 +56,10 @@ def test_a_benchmark_is_never_missing_without_a_word(tmp_path: Path) -> None:
 
 
 VALUES: list[Any] = [None, [], 7, "text", {"a": 1}]
-OTHERS = [(field, value) for field, kind in SHAPE.items() for value in VALUES if not isinstance(value, kind)]
+WRONG_KINDS = [(field, value) for field, kind in SHAPE.items() for value in VALUES if not isinstance(value, kind)]
 
 
-@pytest.mark.parametrize(("field", "value"), [*OTHERS, ("finished", []), ("responses", 7)])
+@pytest.mark.parametrize(("field", "value"), [*WRONG_KINDS, ("finished", []), ("responses", 7)])
 def test_a_sealed_record_of_another_shape_is_refused_by_every_reader(
     field: str, value: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -100,7 +100,7 @@ def test_a_record_that_does_not_say_whose_it_is_is_refused(tmp_path: Path) -> No
 
 
 def test_another_run_s_evaluation_is_refused_though_every_hash_fits(tmp_path: Path) -> None:
-    """Files and record agree; the identity inside the files is another run's."""
+    """Files and record agree. The identity inside the files is another run's."""
     run, other = finished(tmp_path), finished(tmp_path, {"b": 6}, seed=1)
     for name in (VERDICTS, MANIFEST):
         shutil.copy(other.folder / name, run.folder / name)

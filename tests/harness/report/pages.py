@@ -1,4 +1,4 @@
-"""A small report with everything in it, hostile text included; needs the standard library alone."""
+"""A small report with everything in it, hostile text included. Needs the standard library alone."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def response(run: str, problem: str, sample: int, verdict: str = "correct") -> S
 
 
 def responses() -> list[Shown]:
-    """Two runs, two problems, four samples each: the fourth of p1 is wrong and hostile; one of p2 was not read."""
+    """Two runs, two problems, four samples each: the fourth of p1 is wrong and hostile. One of p2 was not read."""
     made = []
     for run in ("base", "grpo"):
         made += [response(run, "p1", sample) for sample in range(3)]
@@ -71,6 +71,6 @@ def document(**changes: object) -> Document:
         doubts=("A doubt.",),
         environment=Grid("Environment", ("", "all runs"), (("python", "3.11"),)),
         notes=("Something was skipped.",),
-        viewer=pack(responses(), {"base": 1.0, "grpo": 1.0}, of=20),
+        viewer=pack(responses(), {"base": 1.0, "grpo": 1.0}, total=20),
     )
     return replace(made, **changes)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The report's text is escaped everywhere; only the report's own style and script are allowed."""
+"""The report's text is escaped everywhere. Only the report's own style and script are allowed."""
 
 from __future__ import annotations
 
@@ -59,10 +59,10 @@ def test_inert_escapes_exactly_what_html_or_javascript_would_read() -> None:
 
 
 def test_claims_of_no_paper_are_not_called_a_papers_and_one_is_one() -> None:
-    of_paper, own = render(document()), render(document(arxiv=None))
+    of_paper, without_paper = render(document()), render(document(arxiv=None))
     assert "What the paper says, in our words, and whether it came back" in of_paper
-    assert "What is claimed, and whether it came back" in own and "What the paper says" not in own
-    assert "1 claim that was not measured" in own
+    assert "What is claimed, and whether it came back" in without_paper and "What the paper says" not in without_paper
+    assert "1 claim that was not measured" in without_paper
 
 
 def test_a_claim_says_its_scale_in_the_badge_and_in_the_sentence() -> None:
@@ -138,8 +138,8 @@ def test_a_picture_reads_back_from_its_address_and_ends_no_attribute() -> None:
 def test_formulas_bring_the_script_that_renders_them_and_its_hash() -> None:
     plain = document()
     assert not plain.viewer["mathematics"] and "var temml" not in render(plain)  # type: ignore[index]
-    asked = [replace(r, question="What is $x^2$?") for r in responses()]
-    page = render(replace(plain, viewer=pack(asked, {}, of=20)))
+    with_question = [replace(r, question="What is $x^2$?") for r in responses()]
+    page = render(replace(plain, viewer=pack(with_question, {}, total=20)))
     scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
     assert [text[:9] for text in scripts] == ["var temml", '"use stri']
     for text in scripts:

@@ -45,15 +45,15 @@ def test_values_state_their_source() -> None:
 
 
 def test_each_environment_has_a_column() -> None:
-    one = environment_grid([measured("a", {}), measured("b", {})])
-    assert one.header == ("", "all runs") and ("torch", "2") in one.rows and ("gpus", "none") in one.rows
+    grid = environment_grid([measured("a", {}), measured("b", {})])
+    assert grid.header == ("", "all runs") and ("torch", "2") in grid.rows and ("gpus", "none") in grid.rows
     two = environment_grid([measured("a", {}), measured("b", {}, commit="b")])
     assert two.header == ("", "a (seed 0)", "b (seed 0)") and ("commit", "a", "b") in two.rows
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """base, grpo and egsw of EGSW's Table 1; egsw is correct far more often than grpo on MATH-500 alone."""
+    """base, grpo and egsw of EGSW's Table 1. Egsw is correct far more often than grpo on MATH-500 alone."""
     home = tmp_path_factory.mktemp("store")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RLVR_HOME", str(home))
@@ -124,18 +124,18 @@ def test_the_page_names_an_unmeasured_scale(report: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "said"),
+    ("option", "message"),
     [
         ("arm=egws", "arm=egws: not measured at paper scale. Did you mean 'egsw'?"),
         ("model=7b", "model=7b: not measured at paper scale"),
     ],
 )
 def test_what_was_not_measured_is_named(
-    option: str, said: str, store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    option: str, message: str, store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("RLVR_HOME", str(store))
     assert main(["report", "paper=egsw", option]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 def test_nulls_of_a_table_are_not_printed_as_text() -> None:

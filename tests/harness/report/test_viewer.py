@@ -25,22 +25,22 @@ from tests.harness.report.pages import response, responses
 def test_responses_are_packed_by_hand() -> None:
     first = replace(response("a", "p", 0), tokens=("x", " y", "x"), entropies=(0.126, 2.0, 0.0))
     second = replace(response("b", "p", 1), tokens=("z",), entropies=(1.0,))
-    packed = pack([first, second], {"a": 0.126}, of=9)
+    packed = pack([first, second], {"a": 0.126}, total=9)
     assert (packed["kept"], packed["of"], packed["strings"]) == (2, 9, ["x", " y", "z"])
     assert packed["runs"] == [{"name": "a", "fork": 0.126}, {"name": "b", "fork": None}]
     assert packed["problems"] == [{"benchmark": "b", "id": "p", "gold": "4", "prompt": "What is p?", "question": None}]
     of_a, of_b = packed["responses"]
-    # forks are told before rounding; b has no threshold
+    # forks are told before rounding. b has no threshold
     assert (of_a["tokens"], of_a["entropies"], of_a["forks"]) == ([0, 1, 0], [0.13, 2.0, 0.0], [0, 1])
     assert (of_b["run"], of_b["problem"], of_b["tokens"], of_b["forks"]) == (1, 0, [2], [])
-    assert packed["full_tint"] == 1.0  # of 0, 0.126, 1, 2: place int(0.99 * 3)
+    assert packed["full_tint"] == 1.0  # among 0, 0.126, 1, 2: place int(0.99 * 3)
 
 
 def test_a_response_that_was_not_read_keeps_its_text() -> None:
-    packed = pack(responses(), {"base": 1.0}, of=16)
+    packed = pack(responses(), {"base": 1.0}, total=16)
     assert not any("reason" in r for r in packed["responses"])
     unscored = replace(responses()[0], verdict="unscored", reason="server: no text")
-    assert pack([unscored], {}, of=1)["responses"][0]["reason"] == "server: no text"
+    assert pack([unscored], {}, total=1)["responses"][0]["reason"] == "server: no text"
     (unread, _) = [r for r in packed["responses"] if r["verdict"] == "no_answer"]
     assert "tokens" not in unread and "</script>" in unread["text"]
     assert [run["fork"] for run in packed["runs"]] == [1.0, None]
@@ -49,7 +49,7 @@ def test_a_response_that_was_not_read_keeps_its_text() -> None:
 def test_responses_beyond_the_budget_are_sampled_evenly_from_correct_and_incorrect_ones() -> None:
     shown = [response(run, p, s, "wrong" if s == 3 else "correct") for run in "ab" for p in "xy" for s in range(4)]
     cost = shown[0].cost
-    kept = keep(shown, budget=8 * cost)  # of 4 pairs of run and problem with 4 samples each, 2 each
+    kept = keep(shown, budget=8 * cost)  # 2 samples of each of the 4 pairs of run and problem, which have 4 each
     assert [(r.run, r.problem, r.sample) for r in kept] == [(run, p, s) for run in "ab" for p in "xy" for s in (0, 3)]
     assert keep(shown, budget=len(shown) * cost) == shown
     assert keep(shown, budget=cost - 1) == []
@@ -74,7 +74,7 @@ def test_the_viewers_threshold_is_that_of_the_forks(tmp_path: Path, monkeypatch:
     subject = SimpleNamespace(tables={"b": pd.DataFrame()}, prompts={})
     model: Any = SimpleNamespace(name="a", readable=subject, unread="", subject=subject, sources=["one"], questions={})
 
-    def pack(kept: Any, forks: dict[str, float], of: int, differing: bool) -> dict[str, Any]:
+    def pack(kept: Any, forks: dict[str, float], total: int, differing: bool) -> dict[str, Any]:
         given.update(forks)
         return {}
 
@@ -102,7 +102,7 @@ def in_node(expression: str) -> Any:
 
 @pytest.mark.skipif(NODE is None, reason="Node is not installed")
 def test_runs_stand_side_by_side_and_no_pair_is_split() -> None:
-    # problem 7: two responses of run 0, one of run 1; problem 3: one of run 1 alone
+    # problem 7: two responses of run 0, one of run 1. Problem 3: one of run 1 alone
     listed = [{"problem": 7, "run": 0, "n": 1}, {"problem": 7, "run": 1, "n": 2}, {"problem": 7, "run": 0, "n": 3},
               {"problem": 3, "run": 1, "n": 4}]  # fmt: skip
     rows = in_node(f"v.paired({json.dumps(listed)}, [0, 1])")

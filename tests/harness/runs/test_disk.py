@@ -1,4 +1,5 @@
-"""What fails on a full disk fails with that, and the first error is kept; on another disk it fails as it did."""
+"""A write that fails on a full disk fails with that, and the first error is kept. On another disk it fails as it
+did."""
 
 from __future__ import annotations
 

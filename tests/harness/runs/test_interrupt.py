@@ -56,7 +56,7 @@ def test_a_reader_that_has_gone_does_not_stop_what_is_saved(monkeypatch: pytest.
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT])
 def test_a_signal_that_was_ignored_at_the_start_stays_ignored(number: signal.Signals) -> None:
-    """nohup ignores SIGHUP; a shell ignores SIGINT of what it starts in a script's background."""
+    """nohup ignores SIGHUP. A shell ignores SIGINT of what it starts in a script's background."""
     signal.signal(number, signal.SIG_IGN)
     with handled():
         os.kill(os.getpid(), number)

@@ -1,4 +1,4 @@
-"""What other packages print goes to a file; ours, and what cannot be kept, stays on the terminal."""
+"""The output of other packages goes to a file. Ours, and what cannot be kept, stays on the terminal."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_what_cannot_be_kept_is_shown(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def run(code: str, log: Path) -> str:
-    """What a process of its own, which keeps the output of libraries in the log, prints on stderr."""
+    """The stderr of a process of its own, which keeps the output of libraries in the log."""
     head = f"import atexit, os, pathlib, subprocess, sys\nlog = pathlib.Path({str(log)!r})\n"
     done = subprocess.run([sys.executable, "-c", head + code], capture_output=True, text=True, check=True)
     return done.stderr

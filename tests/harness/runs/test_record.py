@@ -1,4 +1,4 @@
-"""What a record says of the code."""
+"""The code in a record."""
 
 from __future__ import annotations
 

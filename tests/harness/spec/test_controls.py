@@ -63,7 +63,7 @@ def test_a_permutation_keeps_the_signals_of_each_unit(batch: TokenBatch, among: 
 
 
 def long_batch(seed: int = 0, step: int = 0) -> TokenBatch:
-    """Two groups of three responses of 50 tokens; the signals tell row and position."""
+    """Two groups of three responses of 50 tokens. The signals tell row and position."""
     rows, tokens = 6, 50
     place = torch.arange(rows * tokens, dtype=torch.float64).view(rows, tokens)
     return TokenBatch(
@@ -143,7 +143,7 @@ def test_a_random_reward_is_a_fair_coin_for_every_response_and_step() -> None:
     first = random_reward(batch, probability=0.5, low=-1.0, high=1.0)
     second = random_reward(replace(batch, step=1), probability=0.5, low=-1.0, high=1.0)
     assert set(first.tolist()) == {-1.0, 1.0}
-    # 4,000 coins: the standard deviation of the share is 0.008; four of them
+    # 4,000 coins: the standard deviation of the share is 0.008. Four of them
     assert abs(float((first > 0).double().mean()) - 0.5) < 0.032
     assert abs(float((first == second).double().mean()) - 0.5) < 0.032  # independent of the other step
     assert torch.equal(first, random_reward(batch, probability=0.5, low=-1.0, high=1.0))
@@ -221,7 +221,7 @@ def test_controls_on_the_command_line() -> None:
 
 
 def test_majority_rewards_the_most_frequent_answer() -> None:
-    responses = [r"\boxed{7}", r"\boxed{7.0}", r"\boxed{4}", "none"]  # 7 twice, wrong; 4 once, correct; no answer
+    responses = [r"\boxed{7}", r"\boxed{7.0}", r"\boxed{4}", "none"]  # 7 twice, wrong. 4 once, correct. No answer
     tie = [r"\boxed{9}", r"\boxed{4}", "none", "none"]  # one each: the one that came first
     grader = Grader()
     scores = score_responses(

@@ -46,7 +46,7 @@ def gradients(logits: Tensor, tokens: Tensor, old_logp: Tensor | None, aggregati
 @pytest.mark.parametrize("std", ["sample", "population", "none"])
 def test_the_mean_gradient_over_all_coins_is_zero_whatever_the_lengths(aggregation: str, std: str) -> None:
     """On the responses of the policy itself. Turning all coins turns the sign of every advantage, so that the 16
-    outcomes cancel in pairs; the gradient of one outcome does not vanish unless all four coins are equal."""
+    outcomes cancel in pairs. The gradient of one outcome does not vanish unless all four coins are equal."""
     random = torch.Generator().manual_seed(0)
     logits = torch.randn(len(LENGTHS), max(LENGTHS), 3, generator=random, dtype=torch.float64)
     tokens = torch.randint(3, (len(LENGTHS), max(LENGTHS)), generator=random)
@@ -59,11 +59,11 @@ def test_the_mean_gradient_over_all_coins_is_zero_whatever_the_lengths(aggregati
 
 def test_clipping_pulls_a_later_update_back_to_the_policy_that_sampled() -> None:
     """With a ratio r outside the bounds the two signs no longer cancel. For r > 1.2 only A < 0 has a gradient:
-    d term / d log pi = r A, whose mean over the coins is -r E|A| / 2, down, to where the ratio is 1; for r < 0.8 only
-    A > 0 has one, + r E|A| / 2, up; inside the bounds the mean is 0.
+    d term / d log pi = r A, whose mean over the coins is -r E|A| / 2, down, to where the ratio is 1. For r < 0.8 only
+    A > 0 has one, + r E|A| / 2, up. Inside the bounds the mean is 0.
 
     E|A|, of any response, by hand: 6 of 16 outcomes have two heads, where |A| = 1 / s with s² = 4/3 (rewards ±1, mean
-    0, divided by n - 1); 8 have one odd coin, s² = 1: the odd one's |A| is 3/2, that of the three others 1/2, on
+    0, divided by n - 1). 8 have one odd coin, s² = 1: the odd one's |A| is 3/2, that of the three others 1/2, on
     average (3/2 + 3/2) / 4 = 3/4.
     """
     ratios = torch.ones(len(LENGTHS), max(LENGTHS), dtype=torch.float64)

@@ -63,7 +63,7 @@ def test_what_an_annotation_expects(value: Any, kind: Any, expected: str) -> Non
 
 
 def test_a_value_out_of_range_is_refused_before_anything_runs() -> None:
-    """A value of each kind of owner; those that depend on another value; and of the protocol."""
+    """A value of each kind of owner. Those that depend on another value, and of the protocol."""
     for paper, arm, key, value in (
         ("egsw", "egsw", "egsw.temperature", 0),
         ("entropy_advantage", "ppo", "ppo.value_clip", -1),

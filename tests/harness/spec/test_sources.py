@@ -1,4 +1,4 @@
-"""A source names a place that a reader can look up: a section, table, equation or figure; a repository and its file."""
+"""A source names a place that a reader can look up: a section, table, equation or figure. A repository and its file."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ HOW: dict[str, Any] = {"policy": "boxed_last", "reasoning": "after"}
 
 
 def slow_noisy_reward(batch: TokenBatch, rate: float, worth: float) -> torch.Tensor:
-    """What the other verdict would have earned, response by response."""
+    """The reward that the other verdict would have earned, response by response."""
     assert batch.correct is not None and batch.response_draw is not None
     rewards = batch.rewards.tolist()
     for i, (correct, drawn) in enumerate(zip(batch.correct.tolist(), batch.response_draw.tolist(), strict=True)):
@@ -80,7 +80,7 @@ def test_the_verdict_alone_is_flipped() -> None:
 
 def test_only_a_wrong_answer_is_paid() -> None:
     (equation,) = controlled(experiments.experiment(), "false_positives").method.rewards
-    # the correct answer is of a paid class and stays at 2; the last two have no answer, or no verdict
+    # the correct answer is of a paid class and stays at 2. The last two have no answer, or no verdict
     batch = graded([1, 0, 0, 0, math.nan], answer_draw=[0.1, 0.1, 0.25, math.nan, 0.1])
     paid = equation.function(batch, share=0.25, worth=2.0)
     assert paid[:4].tolist() == [3.0, 2.0, 0.0, 0.0] and paid[4].isnan()
@@ -103,7 +103,7 @@ def test_what_a_correct_answer_earns_more() -> None:
 
 
 def test_dynamic_sampling_and_equations_that_count_outcomes() -> None:
-    """The filter would see the true verdict; a method that counts correct responses counts those of the control."""
+    """The filter would see the true verdict. A method that counts correct responses counts those of the control."""
     for control in ("noisy_reward", "false_positives"):
         declared = experiments.experiment().override({"dynamic_sampling": True}, Origin.USER, "a test")
         assert not controlled(declared, control).dynamic_sampling.value

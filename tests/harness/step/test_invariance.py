@@ -14,7 +14,7 @@ from harness.step.batch import SEQUENCE_SIGNALS, SIGNALS, TokenBatch
 from tests.batches import one_group, padded, permuted, token_batches
 from tests.harness.cases import CASES
 
-# consecutive responses form a micro-batch; tokens are drawn, or ranked where they tie, in their order
+# consecutive responses form a micro-batch. Tokens are drawn, or ranked where they tie, in their order
 ORDERED = ("egsw-micro-batch", "clip_cov", "clip_cov-released", "kl_cov", "entropy_advantage on dapo with clip_cov")
 DRAWN = "random_reward"  # `rlvr new` makes it for a method without a signal: a coin for each response, in their order
 

@@ -14,7 +14,7 @@ def points(*values: float) -> list[tuple[int, float]]:
 
 
 def test_the_share_is_the_mean_over_steps_and_seeds() -> None:
-    # (1 + 0.5 + 0 + 1) / 4; a seed that has not begun counts for nothing
+    # (1 + 0.5 + 0 + 1) / 4. A seed that has not begun counts for nothing
     assert mean_share([points(1.0, 0.5), points(0.0, 1.0), []]) == 0.625 and mean_share([[]]) is None
     assert equal_text([points(0.25, 0.37)]) == "31 % of the groups" and equal_text([[]]) is None
 

@@ -47,7 +47,7 @@ def test_a_ratio_at_a_bound_is_not_clipped() -> None:
 
 
 def test_k3_by_hand() -> None:
-    # ref three times likelier: d = log 3 -> 3 - log 3 - 1; equal: 0
+    # ref three times likelier: d = log 3 -> 3 - log 3 - 1. equal: 0
     assert k3(scalar(0.0), scalar(math.log(3))).item() == pytest.approx(2 - math.log(3))
     assert k3(scalar(-1.0), scalar(-1.0)).item() == 0
 
@@ -71,7 +71,7 @@ def test_coefficients_by_hand() -> None:
 def slow_loss_and_gradient(
     batch: TokenBatch, weights: torch.Tensor, kl_beta: float, dual_clip: float | None
 ) -> tuple[float, torch.Tensor]:
-    """Value in Python floats; gradient from the derivative of each case by hand."""
+    """Value in Python floats. Gradient from the derivative of each case by hand."""
     assert batch.logp is not None and batch.old_logp is not None
     assert batch.ref_logp is not None and batch.advantages is not None
     total, gradient = 0.0, torch.zeros_like(batch.logp)

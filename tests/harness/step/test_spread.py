@@ -37,7 +37,7 @@ def slow_top_share(sizes: list[float]) -> float:
 
 
 def test_by_hand() -> None:
-    # ascending 0, 1, 3: ranks 2i - n - 1 = -2, 0, 2, so 6 / (3 * 4); 16 / (3 * 10); the largest one of three has 3 of 4
+    # ascending 0, 1, 3: ranks 2i - n - 1 = -2, 0, 2, so 6 / (3 * 4). 16 / (3 * 10). The largest one of three has 3 of 4
     sizes = torch.tensor([3.0, 0.0, 1.0])
     assert gini(sizes) == pytest.approx(0.5)
     assert effective_share(sizes) == pytest.approx(16 / 30)
@@ -94,7 +94,7 @@ def test_of_a_method_equals_loops_for_every_order_and_padding(name: str, batch: 
 
 
 def test_a_gate_and_a_group_without_signal() -> None:
-    """A gate that keeps one of four tokens leaves a quarter effective; responses of equal rewards do not count."""
+    """A gate that keeps one of four tokens leaves a quarter effective. Responses of equal rewards do not count."""
     mask = torch.ones(3, 2, dtype=torch.bool)
     advantages = torch.tensor([[1.0, 1.0], [-1.0, -1.0], [0.0, 0.0]])
     gates = torch.tensor([[1.0, 0.0], [0.0, 0.0], [1.0, 1.0]])

@@ -27,7 +27,7 @@ def batch_of(rewards: list[float], groups: list[int], lengths: list[int], **fiel
 
 
 def test_equal_rewards_are_those_that_the_advantage_reads() -> None:
-    """The verifier's are equal in the first group and differ in the second; a control's coins differ in both."""
+    """The verifier's are equal in the first group and differ in the second. A control's coins differ in both."""
     batch = batch_of([1.0, 1.0, 0.0, 1.0], [0, 0, 1, 1], [2, 1, 2, 1])
     assert step_metrics(batch)["train/zero_variance_groups"] == 0.5
     coins = torch.tensor([0.0, 1.0, 0.0, 1.0])
@@ -67,7 +67,7 @@ def test_metrics_without_values_are_absent() -> None:
 
 
 def test_shaping_ratio_by_hand() -> None:
-    # |A| sums to 2 + 2 + 1; min(0.5 H, |A| / 2) = min(1, 1), min(2, 1), min(0.25, 0.5) adds 1 + 1 + 0.25 = 2.25
+    # |A| sums to 2 + 2 + 1. min(0.5 H, |A| / 2) = min(1, 1), min(2, 1), min(0.25, 0.5) adds 1 + 1 + 0.25 = 2.25
     batch = batch_of(
         [1.0, 0.0],
         [0, 0],

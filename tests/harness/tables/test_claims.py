@@ -51,7 +51,7 @@ def measured(
     longer: int = 0,
     **more: Any,
 ) -> Measured:
-    """40 problems of 2 samples; in seed s both samples of problems `shift` + s to `shift` + s + `right` - 1 are
+    """40 problems of 2 samples. In seed s both samples of problems `shift` + s to `shift` + s + `right` - 1 are
     correct. So every seed has the same score, and `shift` changes which problems are correct and not how many. The
     first response is `longer` than the others by so many tokens."""
     tables = {
@@ -166,7 +166,7 @@ def test_each_most_and_their_outcomes() -> None:
     assert outcome_for(HIGHER, "higher", "not resolved") == outcome_for(HIGHER, "not known") == "not resolved"
     assert outcome_for(HIGHER, "higher", "lower") == outcome_for(HIGHER, "not resolved", "lower") == "does not hold"
     assert outcome_for(HIGHER, "higher", "equal") == "does not hold"
-    # most: more than half for it; half or more against it
+    # most: more than half for it. Half or more against it
     assert outcome_for(most, "higher", "higher", "lower") == "holds"
     assert (
         outcome_for(most, "higher", "not resolved", "lower")
@@ -225,8 +225,8 @@ def test_a_claim_on_curves_is_decided_over_seeds() -> None:
     line = checked.evidence[0].line
     assert (checked.outcome, line.covers, line.seeds_a) == ("holds", "seeds", 3)
     assert (line.a, line.difference) == (pytest.approx(0.21), pytest.approx(-0.7))
-    # seeds 0.2, 0.21, 0.22 and 0.9, 0.91, 0.92: variances 1e-4 each, so the standard error is sqrt(2e-4 / 3); Welch's t
-    # of four degrees of freedom at 0.975 is 2.7764
+    # seeds 0.2, 0.21, 0.22 and 0.9, 0.91, 0.92: variances 1e-4 each, so the standard error is sqrt(2e-4 / 3). Welch's t
+    # the quantile for four degrees of freedom at 0.975 is 2.7764
     assert line.high is not None and line.high == pytest.approx(-0.7 + 2.7764 * (2e-4 / 3) ** 0.5, abs=1e-5)
     one_seed = [measured("old", 5, curves=curves(0.9, 1)), measured("new", 5, curves=curves(0.2, 1))]
     assert check_claims(paper(lower), one_seed, "tiny")[0].outcome == "few seeds"

@@ -26,7 +26,7 @@ PROBLEMS = 3
 
 @cache
 def verdicts(benchmark: str, samples: int, ks: tuple[int, ...], seeds: int, draw: int) -> tuple[VerdictTable, Any]:
-    """Verdicts on three problems, and their scores; few draws, because a score with 640 samples takes its time."""
+    """Verdicts on three problems, and their scores. Few draws, because a score with 640 samples takes its time."""
     rng = np.random.default_rng([draw, samples, *benchmark.encode()])
     size = (seeds, PROBLEMS, samples)
     rows = random_verdicts(

@@ -14,7 +14,7 @@ def base() -> Measured:
 
 
 def test_the_excess_of_a_gain_over_its_control() -> None:
-    """Of 40 problems the base solves 5, the control 7 and the arm 35: gains of 75 and 5 points, an excess of 70."""
+    """The base solves 5 of 40 problems, the control 7 and the arm 35: gains of 75 and 5 points, an excess of 70."""
     arms = [base(), measured("new", 35), measured("new+random_reward", 7)]
     grid = control_grid("made_up", arms)
     assert grid is not None

@@ -34,9 +34,10 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_best_is_bold_only_where_its_difference_is_resolved(store: Path) -> None:
-    """EGSW solves 442 of 500 problems and GRPO 252, seeds two problems apart: resolved. Of AIME24, 8 and 7: not."""
+    """EGSW solves 442 of 500 problems and GRPO 252, seeds two problems apart: resolved. Those of AIME24, 8 and 7, are
+    not."""
     text = latex_tables(catalogue.load("egsw"), gather("egsw", runs()))
-    (table,) = text.split(r"\end{table}")[:-1]  # avg@1; no pass@k of one sample
+    (table,) = text.split(r"\end{table}")[:-1]  # avg@1. No pass@k of one sample
     grpo, egsw = (next(line for line in table.splitlines() if line.startswith(f"{arm} & ")) for arm in ("grpo", "egsw"))
     assert r"\textbf{88.4} {\scriptsize $\sim$[" in egsw and " & 26.7 {" in egsw
     assert " & 50.4 {" in grpo and " & 23.3 {" in grpo and table.count(r"\textbf") == 1

@@ -70,7 +70,7 @@ def test_published_beside_measured(made: PaperTables) -> None:
     assert printed.rows[0] == ("Qwen2.5-Math-7B", "52.4", "13.3", "0.0", "29.8")
     base = rows(made, "Qwen2.5-Math-7B")
     # 262/500 = 52.4 %, 4/30 = 13.3 %, 0/30, 59/198 = 29.8 %: what the paper printed. One sample: the variance of a
-    # run is at most m (1 - m) / P on either side; for Math-500 1.645 sqrt(2 * 0.25 / 500) = 5.2 points, below half of
+    # run is at most m (1 - m) / P on either side. For Math-500 1.645 sqrt(2 * 0.25 / 500) = 5.2 points, below half of
     # the 20.6 that GRPO gains
     assert base["Math-500"]["measured [95 %]"].startswith("52.4 [")
     assert (base["Math-500"]["answer"], base["Math-500"]["margin"]) == ("comes back", "10.30 (grpo − base)")
@@ -206,7 +206,7 @@ def test_of_two_versions_of_an_arm_that_of_the_declaration_as_it_stands_is_shown
 
 
 def test_seeds_of_before_a_value_was_added_are_of_the_same_arm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Older records lack values that the runs had all the same; one that did something else is another version."""
+    """Older records lack values that the runs had all the same. One that did something else is another version."""
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
     (now,) = resolve("egsw", models=["math-7b"], arms=["grpo"], scale="tiny", seeds=[0])
     added = {"protocol.extraction": "prompt", "unscored": "skip", "egsw.micro_batch": None}

@@ -25,7 +25,7 @@ from tests.evals.analysis.interventions import BENCHMARK, Rule, subject
 from tests.evals.analysis.rendered import check_renders
 from tests.evals.analysis.token_tables import token_table
 
-# ten tokens: entropy falls and rises again; ids 40 to 49, alternatives 50 to 59
+# ten tokens: entropy falls and rises again. Ids 40 to 49, alternatives 50 to 59
 TABLE = token_table({(p, 0): [(40 + i, h, 50 + i) for i, h in enumerate((5, 1, 4, 0, 2, 9, 9, 9, 9, 3))] for p in "ab"})
 DECODING = Decoding(1.0, 1.0, 20)
 
@@ -91,7 +91,7 @@ def test_the_first_correct_response_of_each_problem_is_chosen() -> None:
 
 
 def test_measured_where_the_outcome_is_known(random_model: Path, tmp_path: Path) -> None:
-    """Wrong as soon as token 40, of high entropy, is gone; token 43, of low entropy, matters for problem b alone."""
+    """Wrong as soon as token 40, of high entropy, is gone. Token 43, of low entropy, matters for problem b alone."""
 
     def right(request: Any) -> bool:
         return 40 in request.forced and (request.key[0][0] == "a" or 43 in request.forced)
@@ -103,7 +103,7 @@ def test_measured_where_the_outcome_is_known(random_model: Path, tmp_path: Path)
     assert got == {
         ("top", "a"): (1, 0, 1), ("top", "b"): (1, 0, 1), ("bottom", "a"): (1, 1, 0), ("bottom", "b"): (1, 0, 1)
     }  # fmt: skip
-    assert len(engine.asked) == 6 * 2
+    assert len(engine.requests) == 6 * 2
 
 
 def test_the_figure_of_perturbation_shows_the_accuracy_lost() -> None:

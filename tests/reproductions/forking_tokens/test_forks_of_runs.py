@@ -1,4 +1,4 @@
-"""Words of forks, and forks kept, by hand; and their figures."""
+"""Words of forks, and forks kept, by hand, and their figures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_words_by_hand() -> None:
 
 
 def test_forks_kept_by_hand() -> None:
-    # 6 tokens of problem a and 5 of b; the fifth of highest entropy of 11 is 3 tokens: a0, a1, b0. After: a0, b1, b2
+    # 6 tokens of problem a and 5 of b. The fifth of highest entropy of 11 is 3 tokens: a0, a1, b0. After: a0, b1, b2
     # stay or come. Kept: of a's two forks one, of b's one none: mean over problems (1/2 + 0)/2
     rows = [("a", 0, t) for t in range(6)] + [("b", 0, t) for t in range(5)]
     before = pd.DataFrame(rows, columns=["problem_id", "sample", "position"]).assign(token_id=1, entropy=0.0)

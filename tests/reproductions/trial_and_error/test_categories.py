@@ -67,7 +67,7 @@ def test_a_token_has_the_category_of_most_of_its_characters() -> None:
 
 
 def test_real_responses_resemble_table_5() -> None:
-    # Table 5, GRPO: of 969.06 tokens 501.24 formal (52 %), 26.31 logical (2.7 %), 0.02 metacognitive (0.002 %); other
+    # Table 5, GRPO: of 969.06 tokens 501.24 formal (52 %), 26.31 logical (2.7 %), 0.02 metacognitive (0.002 %). Other
     # models, problems and tokens, so only the order and the rough size can agree
     rows = [json.loads(line) for line in shared_file("data/grader/qwen_math_responses.jsonl").read_text().splitlines()]
     pieces = re.compile(r" ?[A-Za-z]+| ?\d| ?[^\sA-Za-z\d]+|\s+")

@@ -34,7 +34,7 @@ def test_prefixes_end_with_the_token_or_its_alternative() -> None:
 
 
 def test_measured_where_the_outcome_is_known(random_model: Path, tmp_path: Path) -> None:
-    """Right, unless 43 or 49 was forced; and token 44 is wrong while its alternative is correct."""
+    """Right, unless 43 or 49 was forced, and token 44 is wrong while its alternative is correct."""
     engine = Rule(random_model, lambda request: not {43, 49, 44} & set(request.forced))
     top, bottom = Selection("top", count=1), Selection("bottom", count=1)
     groups = {"top": top, "bottom": bottom, "again": top}
@@ -46,14 +46,14 @@ def test_measured_where_the_outcome_is_known(random_model: Path, tmp_path: Path)
         ("bottom", "a", 2): -1.0, ("bottom", "b", 1): 1.0,
         ("again", "a", 1): 1.0, ("again", "b", 0): 0.0,
     }  # fmt: skip
-    assert len(engine.asked) == 4 * 2 * 3  # 4 tokens, 2 prefixes, n = 3: the group "again" costs nothing
-    assert len({request.seed for request in engine.asked}) == 24  # sampled independently
+    assert len(engine.requests) == 4 * 2 * 3  # 4 tokens, 2 prefixes, n = 3: the group "again" costs nothing
+    assert len({request.seed for request in engine.requests}) == 24  # sampled independently
     assert (frame[["k_original", "k_altered"]] == 3).all(axis=None)
 
 
 def test_the_figure_of_replacement_shows_the_accuracy_lost() -> None:
     plot = plot_replacement({"base": FRAME}, ["base"])
-    # top: (1 + 1/2 + 1) / 3 of accuracy 1; bottom: (0 + 1/2 - 1/2) / 3
+    # top: (1 + 1/2 + 1) / 3 of accuracy 1. bottom: (0 + 1/2 - 1/2) / 3
     assert plot.numbers["mean"].tolist() == pytest.approx([250 / 3, 0])
     check_renders(plot)
     two = plot_replacement({"base": FRAME, LONG: UNKNOWN}, ["base", LONG], by="position")

@@ -22,7 +22,7 @@ def test_sets_by_hand() -> None:
     a, b = table({"p": "wwc", "q": "www", "r": "ntw"}), table({"p": "cww", "q": "wuwc", "r": "www"})
     # q has 3 scored samples in b, the third of them right: k = 3
     assert unsolved({"a": a, "b": b}) == {"a": "qr", "b": "r"}
-    # cut to two scored samples of r: in a p is not solved before its third; in b q's second scored sample is its third
+    # cut to two scored samples of r: in a p is not solved before its third. In b q's second scored sample is its third
     cut = {"a": a, "b": table({"p": "cww", "q": "wuwc", "r": "wwu"})}
     assert unsolved(cut) == {"a": "pqr", "b": "qr"} and unsolvable(cut)[1].k == 2
 

@@ -46,7 +46,7 @@ def test_files_are_those_of_the_commit(tmp_path: Path) -> None:
 
 
 def test_commits_are_fetched_into_an_empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From a host of one repository, whose address stands for the public one's; two commits of it share a folder."""
+    """From a host of one repository, whose address stands for the public one's. Two commits of it share a folder."""
     source = tmp_path / "host" / "owner" / "name"
     first = commit(source, {"log.csv": "step,acc\n1,50.0\n"})
     second = commit(source, {"log.csv": "step,acc\n1,60.0\n"})
@@ -119,7 +119,7 @@ def test_a_score_of_json_files_and_a_curve_without_the_printed_score(tmp_path: P
 
 
 def test_the_answer_counts_wherever_it_stands() -> None:
-    """In a tag it is read as a whole; `qwen` takes the last number of it, the 2. Without a tag the box counts."""
+    """In a tag it is read as a whole. `qwen` takes the last number of it, the 2. Without a tag the box counts."""
     rows = [("1/2", "<answer>1/2</answer>", None), ("5", "so \\boxed{5}", None), ("1/2", "none", None)]
     tags, whole_text = (Grader().grade_responses(rows, policy) for policy in ("answer_tag", "qwen"))
     assert [grade.verdict for grade in whole_text] == ["wrong", "correct", "no_answer"]
@@ -159,7 +159,7 @@ CURVE = "step,acc\n1,50.0\n2,60.0\n3,55.0\n"
 
 
 def test_the_tables_of_a_small_corpus(tmp_path: Path) -> None:
-    """Two problems of two samples: each sample weighs 25 points. Labels: 1/2 and 0, 25 %; ours: 1/2 and 1, 75 %.
+    """Two problems of two samples: each sample weighs 25 points. Labels: 1/2 and 0, 25 %. ours: 1/2 and 1, 75 %.
 
     a: `6` is labelled correct and is not, `5` the other way round: -25 and +25 of one cause. b: two equal numbers in
     scientific notation, labelled incorrect: +50.
@@ -199,13 +199,13 @@ def test_the_tables_of_a_small_corpus(tmp_path: Path) -> None:
 
 
 def test_unscored_samples_are_a_cause_of_their_own() -> None:
-    """Labels 1/2; ours 1 of the one scored problem: +50, of which no verdict that differs has a part."""
+    """Labels 1/2. Ours 1 of the one scored problem: +50, of which no verdict that differs has a part."""
     samples = pd.DataFrame({"problem_id": ["a", "b"], "label": [1.0, 0.0], "ours": [1.0, None], "cause": [None, None]})
     assert gap(samples) == {"unscored samples, left out": pytest.approx(50)}
 
 
 def test_what_both_graders_reject_is_sampled_by_path_and_row_alone(tmp_path: Path) -> None:
-    """Of 60 samples 40 are rejected by both; a verdict that changes takes one out and leaves the other 23. If a quarter
+    """Both reject 40 of 60 samples. A verdict that changes takes one out and leaves the other 23. If a quarter
     of what was read is right, 10 of 60 samples are: 33.3 and 16.7 points."""
     row = {"gt": "5", "code": ["6"], "score": [False]}
     lines = "".join(json.dumps({"idx": str(i), **row}) + "\n" for i in range(60))

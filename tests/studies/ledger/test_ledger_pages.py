@@ -1,4 +1,4 @@
-"""What is written about the ledger's tables: the page of findings, the findings by hand, the exported rows."""
+"""The texts about the ledger's tables: the page of findings, the findings by hand, the exported rows."""
 
 from __future__ import annotations
 

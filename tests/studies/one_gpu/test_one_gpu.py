@@ -91,25 +91,25 @@ def test_a_failed_run_says_why(tmp_path: Path) -> None:
 
 
 # GSM8K's form: a worked solution with its answer in the last line
-THEIRS = '{"question": "1 + 1?", "answer": "1 + 1 = <<1+1=2>>2\\n#### 2"}\n'
-OURS = '{"problem": "1 + 1?", "answer": "2"}\n'
+SOURCE = '{"question": "1 + 1?", "answer": "1 + 1 = <<1+1=2>>2\\n#### 2"}\n'
+OUTPUT = '{"problem": "1 + 1?", "answer": "2"}\n'
 
 
-def pinned(source: str = THEIRS, content: str = OURS) -> tuple[Pinned, ...]:
+def pinned(source: str = SOURCE, content: str = OUTPUT) -> tuple[Pinned, ...]:
     return (Pinned("train.jsonl", text_sha256(source), "gsm8k_train.jsonl", text_sha256(content)),)
 
 
 def test_data_comes_from_a_server_and_is_checked_by_hash(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
-    (tmp_path / "there" / "train.jsonl").write_text(THEIRS)
+    (tmp_path / "there" / "train.jsonl").write_text(SOURCE)
     handler = partial(SimpleHTTPRequestHandler, directory=str(tmp_path / "there"))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = Thread(target=server.serve_forever)
         thread.start()
         try:
             (path,) = fetch(tmp_path / "here", f"http://127.0.0.1:{server.server_port}", pinned())
-            assert path.read_text() == OURS
-            (tmp_path / "there" / "train.jsonl").write_text(THEIRS.replace("2", "3"))
+            assert path.read_text() == OUTPUT
+            (tmp_path / "there" / "train.jsonl").write_text(SOURCE.replace("2", "3"))
             assert fetch(tmp_path / "here", f"http://127.0.0.1:{server.server_port}", pinned()) == [
                 path
             ]  # there already
@@ -123,17 +123,17 @@ def test_data_comes_from_a_server_and_is_checked_by_hash(tmp_path: Path) -> None
 def test_data_from_a_folder_and_what_is_missing(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"nowhere/train.jsonl: cannot be read .* type --source FOLDER"):
         fetch(tmp_path, str(tmp_path / "nowhere"))
-    (tmp_path / "train.jsonl").write_text(THEIRS)
+    (tmp_path / "train.jsonl").write_text(SOURCE)
     with pytest.raises(ValueError, match=r"gsm8k_train.jsonl as written: SHA-256"):
         fetch(tmp_path / "here", str(tmp_path), pinned(content="other"))
-    assert fetch(tmp_path / "here", str(tmp_path), pinned())[0].read_text() == OURS
+    assert fetch(tmp_path / "here", str(tmp_path), pinned())[0].read_text() == OUTPUT
 
 
 def test_the_pinned_test_problems_are_the_benchmark_s(tmp_path: Path) -> None:
     """From another copy of GSM8K's test part, with the same problems and answers."""
     rows = [json.loads(line) for line in shared_file("data/benchmarks/gsm8k_test.jsonl").read_text().splitlines()]
-    ours = "".join(json.dumps({k: row[k] for k in ("problem", "answer")}, ensure_ascii=False) + "\n" for row in rows)
-    assert len(rows) == 1319 and text_sha256(ours) == FILES[1].sha256
+    text = "".join(json.dumps({k: row[k] for k in ("problem", "answer")}, ensure_ascii=False) + "\n" for row in rows)
+    assert len(rows) == 1319 and text_sha256(text) == FILES[1].sha256
 
 
 def recipe(**overrides: Any) -> dict[str, Any]:

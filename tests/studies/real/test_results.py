@@ -76,7 +76,7 @@ def test_every_run_has_the_registered_recipe_and_all_problems(runs_by_arm: outco
 
 
 def test_scores_counted_by_hand(runs_by_arm: outcomes.Arms) -> None:
-    """pass@1, avg@8 and pass@8 from the verdicts, with loops; problems with an unscored sample are left out."""
+    """pass@1, avg@8 and pass@8 from the verdicts, with loops. Problems with an unscored sample are left out."""
     for runs in runs_by_arm.values():
         per_seed = []
         for run in runs:

@@ -24,10 +24,10 @@ NUMBER = re.compile(r"[-+]?\d+\.?\d*")
 def test_committed_numbers_come_from_the_committed_tables(
     design: Design, committed_in: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Plot, "rendered", lambda *_: PIXEL)  # another test renders every figure; numbers are compared
+    monkeypatch.setattr(Plot, "rendered", lambda *_: PIXEL)  # another test renders every figure. Numbers are compared
     write_page(design, committed_in, tmp_path)
     committed, computed = (_cells(folder / "README.md") for folder in (committed_in, tmp_path))
-    # words, outcomes and verdicts are equal; a number may differ in its last printed digit between types of CPU
+    # words, outcomes and verdicts are equal. A number may differ in its last printed digit between types of CPU
     assert [NUMBER.sub("#", cell) for cell in committed] == [NUMBER.sub("#", cell) for cell in computed]
     for a, b in zip(_numbers(committed), _numbers(computed), strict=True):
         assert float(a) == pytest.approx(float(b), abs=1.01 * 10.0 ** -len(a.partition(".")[2]))

@@ -66,7 +66,7 @@ def made_up(
 
 
 def arms(accuracy: dict[str, float]) -> dict[Key, Measured]:
-    """Every arm of the small design on one family; 0.5 where nothing is said."""
+    """Every arm of the small design on one family. 0.5 where nothing is said."""
     keys = [("egsw", "base"), ("baselines", "base"), *((arm.paper, arm.arm) for arm in DESIGN.arms)]
     return {
         ("tiny", paper, arm): made_up("tiny", paper, arm, accuracy.get(f"{paper} {arm}", 0.5)) for paper, arm in keys

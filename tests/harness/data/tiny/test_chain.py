@@ -18,7 +18,7 @@ seeds = st.integers(0, 10**6)
 
 
 def facts(text: str) -> dict[str, list[str]]:
-    """What each name is, read off the sentences: "K plus 5 is B" gives B: [K, plus, 5]."""
+    """The meaning of each name, read off the sentences: "K plus 5 is B" gives B: [K, plus, 5]."""
     sides = (sentence.strip().split(" is ") for sentence in text.split(".")[:-1])
     return {right if left.count(" ") else left: (left if left.count(" ") else right).split() for left, right in sides}
 

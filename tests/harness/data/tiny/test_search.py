@@ -1,4 +1,4 @@
-"""The search family: every answer that it writes says what its finish promises; splits are disjoint; one solution."""
+"""The search family: every answer that it writes says what its finish promises. Splits are disjoint. One solution."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHAPES = st.sampled_from(list(FAMILY.EVAL_SHAPES.values()))
 
 
 def slow_value(numbers: tuple[int, ...], signs: tuple[str, ...]) -> int | None:
-    """Python's own arithmetic, with brackets from the left; None once a value leaves 0..50."""
+    """Python's own arithmetic, with brackets from the left. None once a value leaves 0..50."""
     text = str(numbers[0])
     for sign, number in zip(signs, numbers[1:], strict=True):
         text = f"({text}{sign}{number})"
@@ -38,7 +38,7 @@ def test_problem_has_one_solution(seed: int, shape: tuple[int, bool]) -> None:
 
 
 def test_the_example_and_its_written_answers_by_hand() -> None:
-    # 3 * 5 = 15, 15 - 2 = 13; * is 3 and - is 2
+    # 3 * 5 = 15, 15 - 2 = 13. * is 3 and - is 2
     assert EXAMPLE.text == "Signs of 3 ? 5 ? 2 = 13?"
     assert EXAMPLE.answer == "32"
     assert solutions((3, 5, 2), 13) == [("*", "-")]
@@ -56,7 +56,7 @@ def test_an_answer_finds_the_signs(seed: int, shape: tuple[int, bool], route: st
     problem = search.sample_problem(rng, *shape)
     text = write_answer(problem, route, rng)
     tries = re.findall(r"try (.*?) (no|yes)", text)
-    assert len(set(tries)) == len(tries) or "out" in text  # no try twice; two may leave 0..50 at the same step
+    assert len(set(tries)) == len(tries) or "out" in text  # no try twice. Two may leave 0..50 at the same step
     assert len(tries) <= 3 ** len(problem.signs)
     for tried, verdict in tries[:-1]:
         assert verdict == "no" and not tried.endswith(f"= {problem.target}")
@@ -83,7 +83,7 @@ def test_every_word_of_the_family_is_one_token() -> None:
     from harness.data.tiny.tokenizer import build_tokenizer
 
     tokenizer = build_tokenizer(FAMILY.pieces())
-    # Signs of| 3| ?| 5| ?| 2| =| 13|?: 9; try| 3| *| 5| =| 15| -| 2| =| 13| yes| \boxed{|32|}: 14
+    # Signs of| 3| ?| 5| ?| 2| =| 13|?: 9. Try| 3| *| 5| =| 15| -| 2| =| 13| yes| \boxed{|32|}: 14
     assert len(tokenizer("Signs of 3 ? 5 ? 2 = 13?").input_ids) == 9
     assert len(tokenizer("try 3 * 5 = 15 - 2 = 13 yes \\boxed{32}").input_ids) == 14
     for row in FAMILY.train_solutions(200, seed=5):
