@@ -35,7 +35,11 @@ def command(name: str) -> Callable[..., Any]:
         UsageError: there is none.
     """
     if name not in COMMANDS:
-        hint = f"Did you mean 'rlvr {COUNTERPARTS[name]}'?" if name in COUNTERPARTS else expected(name, ["help", *COMMANDS])
+        hint = (
+            f"Did you mean 'rlvr {COUNTERPARTS[name]}'?"
+            if name in COUNTERPARTS
+            else expected(name, ["help", *COMMANDS])
+        )
         raise UsageError(f"no such command. {hint}")
     function: Callable[..., Any] = getattr(rlvr, COMMANDS[name])
     return function
