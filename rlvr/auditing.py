@@ -254,6 +254,7 @@ def _refuse_apart(paths: Sequence[Path], tables: Sequence[pd.DataFrame]) -> None
 def _table(path: Path, reading: Reading) -> tuple[pd.DataFrame, Read | None]:
     """The verdicts of a file, and what was read of one with responses, or None for a table of verdicts alone."""
     from evals.answer_files.containers import contents
+    from evals.answer_files.policies import are_letters
     from evals.answer_files.read import extracted, read_of
     from evals.answer_files.reading import read_answers
     from evals.answer_files.what_to_type import verdicts_to_name
@@ -283,7 +284,8 @@ def _table(path: Path, reading: Reading) -> tuple[pd.DataFrame, Read | None]:
             f"{path}: no verdicts of the authors. {file.note or 'The file has none'}. A curve needs metric=NAME"
         )
     of_programs = programs(file)
-    [of_file] = read_of(file, lambda sample: None if of_programs else extracted(sample))
+    letters = are_letters(sample.gold for sample in file.rows)
+    [of_file] = read_of(file, lambda sample: None if of_programs else extracted(sample, letters))
     return graded_programs(file) if of_programs else graded(file.rows, Grader()), of_file
 
 

@@ -20,7 +20,7 @@ from evals.answer_files.conventions import convention_effects
 from evals.answer_files.differing import differing
 from evals.answer_files.other_form import unlike
 from evals.answer_files.own import decided_by, file_of, graded_by
-from evals.answer_files.policies import LETTER, advice, policy_effects
+from evals.answer_files.policies import advice, are_letters, policy_effects
 from evals.answer_files.read import read_of
 from evals.answer_files.reading import NOTHING_SAID, AnswerFile, Reading, read_answers
 from evals.answer_files.report import SHOWN, GradeReport, agreement
@@ -228,8 +228,7 @@ def policy_for(rows: Sequence[Sample]) -> str:
     """The extraction policy of a file that names none: program or letter if every gold is one, else boxed_last."""
     if all(is_gold(row.gold) for row in rows):
         return "program"
-    golds = {row.gold.strip() for row in rows}
-    return "letter" if all(map(LETTER.fullmatch, golds)) else "boxed_last"
+    return "letter" if are_letters({row.gold for row in rows}) else "boxed_last"
 
 
 def _asked(row: Sample) -> str:

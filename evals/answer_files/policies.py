@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -18,6 +18,16 @@ FORMS = ("boxed_last", "answer_line", "answer_tag", "hashes")  # that a response
 LETTER = re.compile(r"\(?[A-J]\)?")  # a gold of a multiple choice, as `evals.grading.letters` reads them
 LONG = 500  # characters: such responses are no bare answers
 BARE = 3  # words: a file whose responses have no more holds bare answers
+
+
+def is_bare(response: str) -> bool:
+    """Whether a response is nothing but an answer."""
+    return 0 < len(response.split()) <= BARE
+
+
+def are_letters(golds: Iterable[str]) -> bool:
+    """Whether golds are those of a multiple choice."""
+    return all(LETTER.fullmatch(gold.strip()) for gold in golds)
 
 
 @dataclass(frozen=True)
@@ -105,8 +115,8 @@ def policy_effects(
 def advice(responses: Sequence[str], grades: Sequence[Grade], effects: Sequence[PolicyEffect], used: str) -> str | None:
     """Which policy reads the responses, where most ended without an answer in the form of the one in use, else None.
 
-    A form that most responses have comes first. Other policies take some text of any response, so among them the one
-    with most correct answers is named."""
+    It is the one with most correct answers, because some take a text of any response. Without any, it is the form that
+    most responses have."""
     answered = sum(grade.answer is not None for grade in grades)
     without = sum(grade.verdict is Verdict.NO_ANSWER for grade in grades)
     if 2 * without <= len(responses):
@@ -116,17 +126,19 @@ def advice(responses: Sequence[str], grades: Sequence[Grade], effects: Sequence[
     correct = sum(grade.verdict is Verdict.CORRECT for grade in grades)
     lacking = f"{without} of {len(responses)} responses have no answer in the form of {used}"
     right = [effect for effect in effects if effect.correct > correct]
-    forms = [effect for effect in (right if correct else effects) if effect.policy in FORMS]
+    forms = [effect for effect in effects if effect.policy in FORMS]
     form = max(forms, key=lambda effect: (effect.found, effect.correct), default=None)
-    if form is not None and form.found > max(answered, len(responses) / 2):
-        return f"{lacking}; {form.found} have one in the form of {form.policy}: policy={form.policy}"
-    if not right:
+    first = "whole" if median(len(response.split()) for response in responses) <= BARE else "qwen"
+    best = max(
+        right, key=lambda e: (e.correct, e.policy in FORMS, e.policy == first), default=None if correct else form
+    )
+    if best is not None and best.policy in FORMS and best.found > max(answered, len(responses) / 2):
+        return f"{lacking}; {best.found} have one in the form of {best.policy}: policy={best.policy}"
+    if best is None or not right:
         return (
             f"{lacking}; no other policy gives more correct ones. If a column holds extracted answers, type "
             "columns=response:COLUMN with policy=whole"
         )
     alternative = f"; {form.found} have one in the form of {form.policy}" if form is not None and form.found else ""
-    bare = median(len(response.split()) for response in responses) <= BARE
-    best = max(right, key=lambda effect: (effect.correct, effect.policy == ("whole" if bare else "qwen")))
     typed = best.policy.replace(", ", " ")  # a policy may stand with a reasoning
     return f"{lacking}{alternative}; policy={typed} finds one in {best.found}, and {best.correct} are correct"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from evals.answer_files.policies import is_bare
 from evals.answer_files.prose import note
 from evals.answer_files.sample import Sample
 from evals.code_execution.program_grader import is_gold
@@ -111,11 +112,13 @@ def of_curve(file: str, curve: pd.DataFrame, metric: str) -> Read:
     return Read(file, "curve", len(curve), None, None, note=note)
 
 
-def extracted(sample: Sample) -> str | None:
-    """The answer of a sample wherever it stands, as an audit reads it."""
+def extracted(sample: Sample, letters: bool = False) -> str | None:
+    """The answer of a sample wherever it stands, as an audit reads it: its letter where golds are `letters`; the whole
+    of a bare answer that holds no other."""
     part, _ = graded_part(sample.response, sample.finish_reason)
-    found = (extract(part, policy).answer for policy in ("answer_tag", "qwen"))
-    return next((answer for answer in found if answer is not None), None)
+    found = (extract(part, policy).answer for policy in (("letter",) if letters else ("answer_tag", "qwen")))
+    bare = part.strip() if is_bare(part) else None
+    return next((answer for answer in found if answer is not None), bare)
 
 
 def audit_lines(reads: Sequence[Read]) -> list[str]:

@@ -12,7 +12,7 @@ from evals.errors import UsageError
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 STEPS = (
     *("step", "Step", "global_step", "_step", "trainer/global_step", "steps", "current_steps", "iteration"),
-    *("training_iteration", "timesteps", "generation", "total_steps"),
+    *("training_iteration", "timesteps", "generation", "total_steps", "global_step/max_steps"),
 )
 _OBJECT = re.compile(r"\{['\"][^'\"{}\n\r]+['\"]: [^{}\n\r]*\}")
 _ENTRY = re.compile(rf"['\"]([^'\"{{}}]+)['\"]: ['\"]?({NUMBER}|nan|NaN)['\"]?(?=[,}}])")

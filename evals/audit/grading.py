@@ -14,6 +14,7 @@ MATERIAL = 0.01  # a point: smaller moves of a score are not named
 FLIPPED = 0.05  # this share of the samples has another verdict by us, in both directions: do not rely on the labels
 UNREAD = 0.5  # this share of the responses labelled correct has no answer for us: we cannot judge them
 FEWEST_CORRECT = 10  # labels, to say so
+RULED = 0.1  # correct samples without a box that the labels accept, for each one that they refuse: a box is no rule
 ONE_WAY = 0.02  # the least share of the samples in each direction
 
 
@@ -38,7 +39,11 @@ def by_our_verdicts(samples: pd.DataFrame) -> list[Cause]:
     move = scored["ours"] - scored["label"]
     if "truncated" in scored:  # what stands in a cut response is a matter of truncation
         move = move.mask((scored["truncated"] == 1) & (move < 0), 0.0)
+    boxless = (scored["ours"] == 1) & (scored["strict"] == 0)
     outside = (scored["ours"] != scored["strict"]) & (scored["strict"] == scored["label"])
+    accepted = int((boxless & (scored["label"] == 1)).sum())
+    if accepted > RULED * int((boxless & outside).sum()):  # the labels do not ask for a box
+        outside &= False
     coverage = f", of the {len(scored)} of {len(samples)} that are labelled and scored" * (len(scored) < len(samples))
     causes: list[Cause] = []
     kinds: tuple[tuple[Name, pd.Series, str], ...] = (

@@ -54,20 +54,21 @@ SIZE = "n_problems"  # the column of a curve that says how many problems are beh
 _PLANNED = "total_steps"  # a step where it grows, else how many are planned
 _VERL = re.compile(r"\bstep:(\d+) - (.+)")
 _NUMBER = re.compile(NUMBER)
+_STEP_OF = re.compile(r"""(['"][\w/]*step[\w/]*['"]:\s*)['"](\d+)\s*/\s*\d+['"]""")  # 2 of '2/4389', as ms-swift writes
 _OF_LIBRARY = re.compile(  # a number as NumPy and PyTorch print it: np.float64(0.5), tensor(0.5, device='cuda:0')
     rf"\b(?:(?:np\.|numpy\.)?(?:float|u?int)\d+\(({NUMBER}|nan)\)|tensor\(({NUMBER}|nan)[^()\n]*\))"
 )
 _LIGHTEVAL = re.compile(r"\|\s*\w+:(\w+):\d+\s*\|\s*\d+\|\w+\s*\|\s*([\d.]+)\s*\|")
 
 
-def _verl(text: str) -> Iterable[dict[str, float]]:
+def _verl(text: str) -> Iterable[Row]:
     """veRL's console: `step:10 - name:0.5 - name:1.0`, whatever Ray writes before it."""
     for match in _VERL.finditer(text):
-        row: dict[str, float] = {"step": int(match[1])}
+        row: dict[str, float | str] = {"step": int(match[1])}
         for part in match[2].split(" - "):
             name, _, value = part.rpartition(":")
-            if name and (_NUMBER.fullmatch(value.strip()) or value.strip() == "nan"):
-                row[name] = float(value)
+            if name:
+                row[name] = _cell(value, False)
         yield row
 
 
@@ -199,7 +200,7 @@ def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.
     Raises:
         UsageError: the text is of no known form, damaged, or has no step.
     """
-    text = _OF_LIBRARY.sub(lambda value: value[1] or value[2], text)
+    text = _STEP_OF.sub(r"\1\2", _OF_LIBRARY.sub(lambda value: value[1] or value[2], text))
     reader = _reader(name, text)
     try:
         whole = list(reader(text))
@@ -231,6 +232,7 @@ def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.
     curve = table.groupby("step").last().reset_index()
     # the lines of a step that a resumed run logged again; plain values, because pandas compares `attrs` when it joins
     curve.attrs["nan"] = _nans(rows, found)
+    curve.attrs["words"] = sorted({name for row in whole for name, of in row.items() if of and isinstance(of, str)})
     curve.attrs["repeated"] = table[table["step"].duplicated(keep=False)].to_dict("list")
     return curve
 
@@ -263,16 +265,15 @@ def _is_word(value: object) -> bool:
 
 def _which_step(rows: Sequence[Row], table: pd.DataFrame) -> str:
     """What to type where no column has the name of a step: the first whose whole numbers grow from row to row; without
-    one, the row's number."""
+    one, the row's number. Nothing where the rows may be no steps."""
     growing = [str(n) for n in table if (table[n].dropna() % 1 == 0).all() and (table[n].diff()[1:] > 0).all()]
     step = growing[0] if growing else ROW
-    if is_repeat(step):
-        return f"{step} may number repeats of one evaluation, and those are no steps of one training"
-    if named([step], PROBLEM_IDS, ROW_IDS):
-        return f"{step} may number problems, and those are no steps. If it does not, type columns=step:{step}"
+    if is_repeat(step) or named([step], PROBLEM_IDS, ROW_IDS):
+        return f"{step} may number repeats or problems, and those are no steps of one training"
     names = [column for column in _telling_apart(rows) if len({row[column] for row in rows}) >= NEARLY_ALL * len(rows)]
-    but = f"Nearly each row has another {names[0]}, so the rows may be runs, and no steps. " if names else ""
-    return f"{but}If {'each row' if step == ROW else step} is a step, type {shlex.quote(f'columns=step:{step}')}"
+    if names:
+        return f"Nearly each row has another {names[0]}, so the rows may be runs, and no steps of one training"
+    return f"If {'each row' if step == ROW else step} is a step, type {shlex.quote(f'columns=step:{step}')}"
 
 
 def _nans(rows: Sequence[Mapping[str, float]], step: str) -> dict[str, float]:
@@ -511,7 +512,7 @@ def graded(rows: Sequence[Sample], grader: Grader) -> pd.DataFrame:
     """
     from evals.answer_files.differing import gold_is_cut
 
-    table, grades = by_policy(rows, grader, ("boxed_strict", "answer_tag", "qwen"))
+    table, grades = by_policy(rows, grader, ("boxed_strict", "answer_tag", "qwen"), any_form=True)
     for column, policy in (("strict", "boxed_strict"), ("ours", "ours")):
         cut = pd.Series([gold_is_cut(row, grade.answer) for row, grade in zip(rows, grades[policy], strict=True)])
         before, table[column] = table[policy], table[policy].mask(cut, table["label"])
@@ -545,21 +546,29 @@ def graded_programs(file: AnswerFile) -> pd.DataFrame:
 
 
 def by_policy(
-    rows: Sequence[Sample], grader: Grader, policies: Sequence[str]
+    rows: Sequence[Sample], grader: Grader, policies: Sequence[str], any_form: bool = False
 ) -> tuple[pd.DataFrame, dict[str, list[Grade]]]:
     """Their labels, and our verdicts under each policy of extraction (`answer_tag` and `qwen` among them) and on the
     answer wherever it stands (`ours`), as 1, 0 or missing; and the grades.
 
     A thought that is never closed is truncated, and the box in it is the answer for `ours`, as it is for graders that
     read the whole response.
+
+    Args:
+        any_form: `ours` also reads the letters of a multiple choice and bare answers, as `rlvr grade` would.
     """
     from evals.answer_files.differing import anywhere
+    from evals.answer_files.policies import are_letters, is_bare
     from evals.grading.reasoning import graded_part
 
     triples = [(row.to_grade, row.response, row.finish_reason) for row in rows]
     parts = [graded_part(response, finish, grader.reasoning) for _, response, finish in triples]
     grades = {policy: grader.grade_responses(triples, policy) for policy in policies}
-    ours = anywhere(grades["answer_tag"], grades["qwen"])
+    letters = any_form and are_letters(row.gold for row in rows)
+    ours = grader.grade_responses(triples, "letter") if letters else anywhere(grades["answer_tag"], grades["qwen"])
+    bare = [i for i, grade in enumerate(ours) if any_form and grade.answer is None and is_bare(parts[i][0])]
+    for i, grade in zip(bare, grader.grade_responses([triples[i] for i in bare], "whole"), strict=True):
+        ours[i] = grade
     inside = [
         i
         for i, (grade, (part, _)) in enumerate(zip(ours, parts, strict=True))

@@ -91,7 +91,8 @@ def _json_lines(path: Path) -> Iterator[dict[str, Any]]:
                 raise
             value = _whole(line + "".join(text for _, text in lines), where)
         if first and isinstance(value, list):
-            yield from (_object(row, f"{path}, row {at}") for at, row in enumerate(value, 1))
+            some = any(isinstance(row, dict) for row in value)
+            yield from (_object(row, f"{path}, row {at}", some) for at, row in enumerate(value, 1))
         else:
             yield _object(value, where)
         first = False
@@ -230,14 +231,15 @@ def refuse_twice(names: Sequence[str], what: str = "the column") -> None:
         raise TwiceError(f"{what} {name!r} is there twice. Rename or delete one of the two")
 
 
-def _object(row: object, where: str) -> dict[str, Any]:
+def _object(row: object, where: str, others_are: bool = False) -> dict[str, Any]:
     if isinstance(row, list):
         raise UsageError(
             f"{where}: expected a JSON object, got a list. Write each text as a row, a program as "
             '{"task_id": "HumanEval/0", "completion": TEXT}, another response as {"problem_id": "0", "response": TEXT}'
         )
     if not isinstance(row, dict):
-        raise UsageError(f"{where}: expected a JSON object, got {type(row).__name__}")
+        kept = ". To keep the rows that are objects, type jq -c '.[] | objects' FILE > rows.jsonl" if others_are else ""
+        raise UsageError(f"{where}: expected a JSON object, got {type(row).__name__}{kept}")
     return row
 
 

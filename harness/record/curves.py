@@ -139,7 +139,8 @@ def _write(curve: Curve, folder: Path, name: str, seed: int) -> None:
         "file": str(curve.path),
         "sha256": file_sha256(curve.path),
         "columns": metrics,
-        "left": [str(column) for column in table if column not in ("step", *metrics.values())],
+        "left": [str(column) for column in table if column not in ("step", *metrics.values())]
+        + [f"{name} (no number)" for name in curve.table.attrs["words"] if name not in table],
         "replaced": before is not None,
         "in_place_of": before if before != str(curve.path) else None,
         "percent": percent,

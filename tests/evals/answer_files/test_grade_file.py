@@ -189,6 +189,14 @@ def test_the_advice_names_the_policy_that_reads_most_of_them_right(write):
     assert "policy=whole finds one in 10, and 10 are correct" in said and "policy=qwen" not in said
 
 
+def test_the_advice_is_not_a_form_that_reads_less_right(write):
+    """As with gemma: eight of ten have `Answer:` before the steps, and their last number is right in all ten."""
+    line = "Answer:\nWe count the apples one by one. That gives {} apples"
+    rows = [{"gold": str(n), "response": line.format(n) if n % 5 else f"That gives {n}"} for n in range(10, 20)]
+    said = grade_file(write(rows)).advice or ""
+    assert "8 have one in the form of answer_line; policy=qwen finds one in 10, and 10 are correct" in said
+
+
 def test_golds_that_number_the_options_are_told_from_letters(write):
     """As in Fair-RLVR's predictions: every gold is an index, and every response is right by its letter."""
     rows = [{"gold": str(n % 3), "response": f"So it is <answer>({'abc'[n % 3]})</answer>"} for n in range(9)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -380,16 +381,69 @@ def test_numbers_as_libraries_print_them_are_read(printed: str) -> None:
     assert list(read_curve(objects)["loss"]) == [0.25, 0.25]
 
 
+def test_a_step_of_a_planned_number_is_the_step() -> None:
+    """ms-swift writes `global_step/max_steps` as 2/4389, in its file and on its console."""
+    lines = [{"reward": 0.25, "global_step/max_steps": "2/9"}, {"reward": 0.5, "global_step/max_steps": "4/9"}]
+    for text in ("".join(json.dumps(row) + "\n" for row in lines), "".join(f"{row}\n" for row in lines)):
+        curve = read_curve(text)
+        assert list(curve["step"]) == [2, 4] and list(curve["reward"]) == [0.25, 0.5]
+
+
+def test_values_that_are_no_numbers_are_named() -> None:
+    verl = "".join(f"step:{n} - actor/lr:<lr {n}> - critic/score/mean:0.5\n" for n in (1, 2))
+    assert read_curve(verl).attrs["words"] == ["actor/lr"]
+
+
+def audited(tmp_path: Path, say: str, names: Sequence[str]) -> str:
+    """An audit of 40 responses, of which every second gives its gold, and the others the gold before it."""
+    golds = [*names] * 10
+    answers = [gold if n % 2 else golds[n - 1] for n, gold in enumerate(golds)]
+    rows = [
+        {"problem_id": n, "answer": gold, "response": say.format(own), "expected": own == gold}
+        for n, (gold, own) in enumerate(zip(golds, answers, strict=True))
+    ]
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(rlvr.audit(path, printed="50.0"))
+
+
+@pytest.mark.parametrize("say", ["{}", "So it is ({}).", "The answer is {}."])
+def test_an_audit_reads_the_letters_that_grade_reads(tmp_path: Path, say: str) -> None:
+    """Twenty of forty are right by the file. Bare letters had no answer, and the audit said 0.0."""
+    said = audited(tmp_path, say, "ABCD")
+    assert "50.0: stands" in said and "read wherever they stand: 50.0" in said and "without an answer" not in said
+
+
+def test_an_audit_reads_bare_words(tmp_path: Path) -> None:
+    said = audited(tmp_path, "{}", ("yes", "no", "maybe", "never"))
+    assert "50.0: stands" in said and "read wherever they stand: 50.0" in said
+
+
+@pytest.mark.parametrize("accepted", [0, 20])
+def test_a_box_is_a_cause_only_where_the_labels_ask_for_one(tmp_path: Path, accepted: int) -> None:
+    """60 boxed and right, 20 right without a box that are refused, and 0 or 20 more that are accepted."""
+    kinds = [(r"So \boxed{{{}}}", True)] * 60 + [("The answer is {}.", False)] * 20
+    kinds += [("The answer is {}.", True)] * accepted
+    rows = [
+        {"problem_id": n, "answer": str(n), "response": say.format(n), "expected": right}
+        for n, (say, right) in enumerate(kinds)
+    ]
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    printed = f"{100 * (60 + accepted) / len(rows):.1f}"
+    causes = [cause["name"] for cause in rlvr.audit(path, printed=printed)["causes"]]
+    assert ("format" in causes, "grader" in causes) == ((False, True) if accepted else (True, False))
+
+
 def test_rows_that_may_be_runs_or_repeats_are_not_advised_as_steps() -> None:
     runs = "run_name,acc\nlr-1e-5,0.5\nlr-1e-6,0.75\n"
-    with pytest.raises(UsageError, match="Nearly each row has another run_name, so the rows may be runs"):
+    with pytest.raises(UsageError, match="Nearly each row has another run_name, so the rows may be runs") as caught:
         read_curve(runs)
-    for name in ("repeat", "seed_id", "run"):
-        with pytest.raises(UsageError, match=f"{name} may number repeats") as caught:
+    assert "columns=step" not in str(caught.value)
+    for name in ("repeat", "seed_id", "run", "idx", "question_id"):
+        with pytest.raises(UsageError, match=f"{name} may number repeats or problems") as caught:
             read_curve(f"{name},acc\n1,0.5\n2,0.75\n")
         assert "columns=step" not in str(caught.value)
-    with pytest.raises(UsageError, match="idx may number problems, and those are no steps"):
-        read_curve("idx,acc\n1,0.5\n2,0.75\n")
     with pytest.raises(UsageError, match="If trial_no is a step, type columns=step:trial_no"):
         read_curve("trial_no,acc\n1,0.5\n2,0.75\n")
 
