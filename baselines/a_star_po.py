@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from baselines.grpo import scored_groups
 from harness.spec.equation import requires, stage
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from harness.spec import Experiment
 
 
-def _regression(experiment: Experiment, values: Mapping[str, Any]) -> str | None:
+def _regression(experiment: Experiment, values: Mapping[str, object]) -> str | None:
     method, objective = experiment.method, experiment.method.objective
     if experiment.rewards.value != ("accuracy",) or method.rewards:
         names = [*experiment.rewards.value, *(u.name for u in method.rewards)]

@@ -8,7 +8,7 @@ gradient of its per-token estimate.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harness.spec.equation import requires, stage
 from harness.spec.ranges import NonNegative
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from harness.spec import Experiment
 
 
-def _has_teacher(experiment: Experiment, values: Mapping[str, Any]) -> str | None:
+def _has_teacher(experiment: Experiment, values: Mapping[str, object]) -> str | None:
     if experiment.reference_model.value is not None:
         return None
     return "reference_model: expected the teacher's folder or hub id, or self, got null, the model that is trained"

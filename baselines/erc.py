@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from harness.spec.equation import requires, stage
 from harness.spec.ranges import NonNegative, Range
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 EPSILON = 1e-8  # the authors' code has this value, so two entropies of 0 have the ratio 1
 
 
-def _own_old_policy(experiment: Experiment, values: Mapping[str, Any]) -> str | None:
+def _own_old_policy(experiment: Experiment, values: Mapping[str, object]) -> str | None:
     if experiment.old_policy.value == "trainer":
         return None
     return f"old_policy: expected trainer, whose pass has the old entropies, got {experiment.old_policy.value}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from baselines.grpo import group_advantages
 from harness.spec.equation import requires, stage
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from harness.step.batch import TokenBatch
 
 
-def _several_rewards(experiment: Experiment, values: Mapping[str, Any]) -> str | None:
+def _several_rewards(experiment: Experiment, values: Mapping[str, object]) -> str | None:
     names = experiment.rewards.value
     if len(names) < 2:
         return f"rewards: expected at least two, because each is normalised by itself, got {names}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harness.spec.equation import requires, stage
 from harness.spec.ranges import NonNegative
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from harness.spec import Experiment
 
 
-def _one_advantage_a_response(experiment: Experiment, values: Mapping[str, Any]) -> str | None:
+def _one_advantage_a_response(experiment: Experiment, values: Mapping[str, object]) -> str | None:
     method = experiment.method
     if method.shaping or method.gates or experiment.critic.value:
         names = [u.name for u in (method.advantage, *method.shaping, *method.gates)]

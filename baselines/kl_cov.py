@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from baselines.covariance import share_of, token_covariance
 from harness.spec.equation import requires, stage
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from harness.spec import Experiment
 
 
-def _unclipped(experiment: Experiment, values: Mapping[str, Any]) -> str | None:
+def _unclipped(experiment: Experiment, values: Mapping[str, object]) -> str | None:
     for key in ("clip_low", "clip_high", "dual_clip"):
         value = getattr(experiment, key).value
         if value is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from baselines.grpo import scored_groups
 from harness.spec.equation import requires, stage
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from harness.step.batch import TokenBatch
 
 
-def _rewards_from_zero(experiment: Experiment, values: Mapping[str, Any]) -> str | None:
+def _rewards_from_zero(experiment: Experiment, values: Mapping[str, object]) -> str | None:
     names = [*experiment.rewards.value, *(u.name for u in experiment.method.rewards)]
     if "signed_accuracy" in names or experiment.method.rewards:
         return f"rewards: expected rewards of at least 0, by whose mean it divides, got {names}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harness.spec.equation import outcome_rewards, relates, requires, stage
 from harness.spec.ranges import NonNegative
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from harness.step.batch import TokenBatch
 
 
-def _some_weight(values: Mapping[str, Any]) -> str | None:
+def _some_weight(values: Mapping[str, object]) -> str | None:
     return "positive: expected > 0 where negative is 0, got 0" if not any(values.values()) else None
 
 

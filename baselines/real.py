@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from baselines.grpo import rewards_differ, scored_groups
 from harness.spec.equation import outcome_rewards, requires, stage
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from harness.spec import Experiment
 
 
-def _classification(experiment: Experiment, values: Mapping[str, Any]) -> str | None:
+def _classification(experiment: Experiment, values: Mapping[str, object]) -> str | None:
     method, objective = experiment.method, experiment.method.objective
     if objective is None or objective.name != "policy_gradient" or method.aggregation.value != "sequence_mean":
         return f"aggregation: expected policy_gradient with sequence_mean, got {method.aggregation.value}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from baselines.grpo import scored_groups
 from harness.spec.equation import requires, stage
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from harness.spec import Experiment
 
 
-def _plain_rewards(experiment: Experiment, values: Mapping[str, Any]) -> str | None:
+def _plain_rewards(experiment: Experiment, values: Mapping[str, object]) -> str | None:
     changed = [u.name for u in experiment.method.rewards]
     if not changed and not set(experiment.rewards.value) & set(GROUP_REWARDS):
         return None

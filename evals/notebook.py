@@ -201,12 +201,12 @@ class Tabular:
         return target
 
 
-def _texts(table: Sequence[Sequence[Any]]) -> list[int]:
+def _texts(table: Sequence[Sequence[object]]) -> list[int]:
     """The columns with a text below the header: an id 007 is no number."""
     return sorted({column for row in table[1:] for column, cell in enumerate(row) if isinstance(cell, str)})
 
 
-def _alignment(rows: Sequence[Sequence[Any]]) -> list[str]:
+def _alignment(rows: Sequence[Sequence[object]]) -> list[str]:
     """The alignment of each column: right where every cell begins with a number ("+3.0", "~[1, 2]", "< 0.001", "–"),
     else left."""
     number = re.compile(r"[<~ ]*\[?[-+−]?\d.*|–?")

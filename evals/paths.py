@@ -111,7 +111,7 @@ def _reach(value: object, path: str) -> Any:
     return _reach(inside, rest) if rest else inside
 
 
-def _of_each(items: list[Any], path: str) -> Any:
+def _of_each(items: list[object], path: str) -> object:
     """The value that the path leads to in each item, or None in an item where it leads nowhere, ABSENT where it does in
     all."""
     values = [_reach(item, path) if path else item for item in items]

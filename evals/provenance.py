@@ -73,7 +73,7 @@ def described(record: Mapping[str, Any]) -> str:
     return f"{record.get('name')}" + (f" (you set: {', '.join(changed)})" if changed else "")
 
 
-def differing_fields(old: object, new: object, at: str = "") -> Iterator[tuple[str, Any, Any]]:
+def differing_fields(old: object, new: object, at: str = "") -> Iterator[tuple[str, object, object]]:
     """(field, old value, new value) wherever two JSON values differ."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted({*old, *new}):

@@ -72,7 +72,7 @@ def redact_all(value: object) -> Any:
     return _redact_all(value, _secrets())
 
 
-def _redact_all(value: object, secrets: list[str]) -> Any:
+def _redact_all(value: object, secrets: list[str]) -> object:
     if isinstance(value, str):
         return _redact(value, secrets)
     if isinstance(value, dict):

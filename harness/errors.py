@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from evals import suggest as naming
 from evals.errors import Faults, UsageError
@@ -35,7 +34,7 @@ def choose(key: str, names: Sequence[str] | None, valid: Iterable[str], default:
     return list(names)
 
 
-def refuse_unused(why: str, **given: Any) -> None:
+def refuse_unused(why: str, **given: object) -> None:
     """Raise UsageError if an option was given that this call does not use: nothing that is typed is ignored.
 
     Args:

@@ -18,7 +18,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from os.path import isfile, join
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # `as`: type checkers then know the name as ours
     from evals.data.benchmarks import load as load_benchmark
@@ -113,7 +113,7 @@ _check_installed()
 import_module("evals.log")  # so that what a user sets of the logger `rlvr` stays
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name == "load_benchmark":
         value = import_module("evals.data.benchmarks").load
     elif name in _MODULES:

@@ -100,7 +100,7 @@ def _shown(sides: tuple[Side, Side], setting: Setting) -> Result:
     return Result(document, lambda: as_text(found), [_row(document)])
 
 
-def as_document(found: Agreement) -> dict[str, Any]:
+def as_document(found: Agreement) -> dict[str, object]:
     """The answer as plain values: shares as probabilities, gaps in points."""
     case = found.worst if found.cases else None
     return {
@@ -357,7 +357,7 @@ def _of_row(row: Mapping[str, str | None], seed_sd: float | None) -> Agreement:
     return agreement(*sides, Setting(metric, seed_sd=spread, seed_source=source, greedy=greedy))
 
 
-def _accepted(texts: Sequence[str], metric: str, target: float, **unused: Any) -> Result:
+def _accepted(texts: Sequence[str], metric: str, target: float, **unused: object) -> Result:
     """Whether the first curve reaches the target in as many steps as the others."""
     from evals.audit.reading import read_curve
     from evals.stats.acceptance import accept, crossing

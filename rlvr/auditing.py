@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from evals.answer_files.read import Read
     from evals.answer_files.reading import Reading
-    from evals.audit import Evidence
+    from evals.audit import Audit, Evidence
     from evals.slow import Told
     from harness.record.run import Run
 
@@ -92,32 +92,27 @@ def audit(
         raise UsageError(f"problems={problems}: expected at least 1 and at most {MOST_PROBLEMS:,}")
     if not source:
         raise UsageError("SOURCE: missing. Expected files of curves or of graded responses, or runs")
-    from harness.record.find import places
-
     declaration = None if declared is None else _declared(declared)
-    groups = [
-        [place for path in group for place in places(os.fspath(path), FILES)] for group in (source, base or ()) if group
-    ]
+    groups = [_places(group) for group in (source, base or ()) if group]
     ours = all(path.is_dir() for path in groups[0])
-    of_responses = {"label": label, "label_threshold": label_threshold, "golds": golds, "columns": columns}
+    of_responses = {"label": label, "label_threshold": label_threshold, "golds": golds}
     if ours:
-        refuse_unused("of runs of this project, which record it", problems=problems, files=files, **of_responses)
+        unused = {"problems": problems, "files": files, **of_responses, "columns": columns}
+        refuse_unused("of runs of this project, which record it", **unused)
     elif metric is not None:
-        of_responses["k"] = None if k == 1 else k
-        of_responses["columns"] = None if set(columns or ()) <= {"step"} else columns
-        refuse_unused("with metric=, which is of training curves; files of responses need none", **of_responses)
+        others = None if set(columns or ()) <= {"step"} else columns
+        unused = {**of_responses, "columns": others, "k": None if k == 1 else k}
+        refuse_unused("with metric=, which is of training curves; files of responses need none", **unused)
+    reading = Reading(columns or {}, None, None, label, label_threshold, golds)
+    reads: list[Read] = []
     try:
-        reading = Reading(columns or {}, None, None, label, label_threshold, golds)
-        reads: list[Read] = []
         with slow("audit: reading and grading") as progress:
-            read = [
-                _of_runs(group, metric)
-                if ours
-                else _evidence(
-                    group, metric, None if number and files == "recipes" else files, problems, reading, progress, reads
-                )
-                for number, group in enumerate(groups)
-            ]
+            if ours:
+                read = [_of_runs(group, metric) for group in groups]
+            else:
+                kinds = (files, None if files == "recipes" else files)  # of the files, and of the base if there is one
+                pairs = zip(groups, kinds, strict=False)
+                read = [_evidence(group, kind, metric, problems, reading, progress, reads) for group, kind in pairs]
         if printed is None and not ours:
             raise UsageError("printed: missing. Expected a percentage such as 46.7")
         last = f"{100 * float(read[0].last['value'].mean()):.1f}"
@@ -125,27 +120,36 @@ def audit(
     except OSError as error:
         raise UsageError(str(error)) from error
     result = take_apart(claim, read[0], base=read[1] if len(read) > 1 else None, declared=declaration)
-    document = {"read": [asdict(file_read) for file_read in reads], **asdict(result)}
+    document: dict[str, object] = {"read": [asdict(file_read) for file_read in reads], **asdict(result)}
     document |= {"printed": claim.text, "where": where, "verdict": result.in_words}
+    text = f"{result}\n  {LAST}" if ours else "\n".join([*audit_lines(reads), str(result)])
+    if declaration is not None and not result.differing:
+        text += f"\n  settings of {declared}: {_as_declared(read[0].settings.keys() & declaration.keys())}"
+    if ours and len(groups) > 1 and (different := _different(groups, metric)):
+        document["measured_differently"] = different
+        text += f"\n  MEASURED DIFFERENTLY, so the gain is not the model's alone: {'; '.join(different)}"
+    return Result(document, text, _rows(result))
+
+
+def _places(group: Sequence[PathLike]) -> list[Path]:
+    from harness.record.find import places
+
+    return [place for path in group for place in places(os.fspath(path), FILES)]
+
+
+def _as_declared(same: Collection[str]) -> str:
+    return f"as declared: {', '.join(sorted(same))}" if same else "none are stated in these files"
+
+
+def _rows(result: Audit) -> list[dict[str, object]]:
+    """One row per cause, with the scores in percent; one row without a cause."""
     shares = {"file": result.file, "ours": result.ours}
     shares |= {key: getattr(result.interval, key, None) for key in ("low", "high")}
     percent = {key: None if share is None else round(100 * share, 4) for key, share in shares.items()}
     read_as = result.printed  # a share, such as 0.467, if the files say so
     number = f"{100 * read_as.value:g}" if read_as.share else read_as.digits
-    row = {"printed": number, "verdict": result.in_words, **percent}
-    text = f"{result}\n  {LAST}" if ours else "\n".join([*audit_lines(reads), str(result)])
-    if declaration is not None and not result.differing:
-        same = sorted(read[0].settings.keys() & declaration.keys())
-        agreement = f"as declared: {', '.join(same)}" if same else "none are stated in these files"
-        text += f"\n  settings of {declared}: {agreement}"
-    if ours and len(groups) > 1 and (different := _different(groups, metric)):
-        document["measured_differently"] = different
-        text += f"\n  MEASURED DIFFERENTLY, so the gain is not the model's alone: {'; '.join(different)}"
-    return Result(
-        document,
-        text,
-        [{**row, "cause": c.name, "points": c.points, "why": c.text} for c in result.causes] or [row],
-    )
+    row: dict[str, object] = {"printed": number, "verdict": result.in_words, **percent}
+    return [{**row, "cause": c.name, "points": c.points, "why": c.text} for c in result.causes] or [row]
 
 
 def _different(groups: Sequence[Sequence[Path]], benchmark: str | None) -> list[str]:
@@ -160,66 +164,77 @@ def _different(groups: Sequence[Sequence[Path]], benchmark: str | None) -> list[
 
 def _evidence(
     paths: Sequence[Path],
-    metric: str | None,
     files: str | None,
+    metric: str | None,
     problems: int | None,
     reading: Reading,
     progress: Told,
     reads: list[Read],
 ) -> Evidence:
     """The evidence of files. Adds to `reads` what was read of each of them."""
+    from evals.same_file import refuse_same
+
+    if metric is not None:
+        refuse_same(paths, "a seed", copies=files != "recipes")
+        return _of_curves(paths, metric, files, problems, reading.columns.get("step"), reads)
+    refuse_same(paths, "a checkpoint, a seed or a sample", copies=files != "recipes")
+    return _of_samples(paths, files, problems, reading, progress, reads)
+
+
+def _of_curves(
+    paths: Sequence[Path], metric: str, files: str | None, problems: int | None, step: str | None, reads: list[Read]
+) -> Evidence:
+    """The evidence of training curves.
+
+    Args:
+        step: the name of their column of steps, if it is not one of the usual names.
+    """
+    from dataclasses import replace
+
+    from evals.answer_files.read import of_curve
+    from evals.audit.reading import curve_evidence, read_curve, verl_settings
+    from evals.audit.tool_faults import known_faults
+    from evals.convert import refuse_converted
+
+    if files in ("checkpoints", "samples"):
+        raise UsageError(f"files={files}: a curve has all checkpoints of a seed. Expected seeds or recipes")
+    for path in paths:
+        refuse_converted(path)
+    names, texts = _names(paths), [path.read_text(errors="replace") for path in paths]
+    curves = {
+        name: read_curve(text, name=str(path), step=step) for name, path, text in zip(names, paths, texts, strict=True)
+    }
+    settings = verl_settings(texts[0])
+    evidence = curve_evidence(curves, metric, problems=problems, settings=settings, recipes=files == "recipes")
+    reads += [of_curve(str(path), curve, metric) for path, curve in zip(paths, curves.values(), strict=True)]
+    faults = (known_faults(text, curves[name]) for name, text in zip(names, texts, strict=True))
+    return replace(evidence, faults=tuple(dict.fromkeys(fault for found in faults for fault in found)))
+
+
+def _of_samples(
+    paths: Sequence[Path], files: str | None, problems: int | None, reading: Reading, progress: Told, reads: list[Read]
+) -> Evidence:
+    """The evidence of graded responses and of verdicts."""
     from dataclasses import replace
 
     import pandas as pd
 
-    from evals.answer_files.read import of_curve, of_verdicts
+    from evals.answer_files.read import of_verdicts
     from evals.audit import Evidence
     from evals.audit.denominators import known_size
-    from evals.audit.reading import curve_evidence, read_curve, verl_settings
     from evals.audit.sets import checkpoint_numbers, named_as
-    from evals.audit.tool_faults import known_faults
-    from evals.convert import refuse_converted
-    from evals.same_file import refuse_same
 
-    names = _names(paths)
-    counted_as = "a seed" if metric is not None else "a checkpoint, a seed or a sample"
-    refuse_same(paths, counted_as, copies=files != "recipes")
-    if metric is not None:
-        if files in ("checkpoints", "samples"):
-            raise UsageError(f"files={files}: a curve has all checkpoints of a seed. Expected seeds or recipes")
-        for path in paths:
-            refuse_converted(path)
-        texts = [path.read_text(errors="replace") for path in paths]
-        step = reading.columns.get("step")
-        curves = {
-            name: read_curve(text, name=str(path), step=step)
-            for name, path, text in zip(names, paths, texts, strict=True)
-        }
-        settings = verl_settings(texts[0])
-        evidence = curve_evidence(curves, metric, problems=problems, settings=settings, recipes=files == "recipes")
-        reads += [of_curve(str(path), curve, metric) for path, curve in zip(paths, curves.values(), strict=True)]
-        faults = (known_faults(text, curves[name]) for name, text in zip(names, texts, strict=True))
-        return replace(
-            evidence, faults=tuple(dict.fromkeys(fault for faults_of_tools in faults for fault in faults_of_tools))
-        )
     naming = named_as(paths) if files is None else None
     files = files if naming is None else naming[0]
     tables: list[pd.DataFrame] = []
     called: dict[int, str] = {}
-    numbers = checkpoint_numbers(paths)
-    for number, name, path in zip(numbers, names, paths, strict=True):
+    for number, name, path in zip(checkpoint_numbers(paths), _names(paths), paths, strict=True):
         progress("files", len(tables), len(paths))
         table, of_file = _table(path, reading)
         reads.append(of_file or of_verdicts(str(path), table))
-        if files == "recipes":
-            table, called[number] = table.assign(checkpoint=number, seed=""), name
-        elif files == "seeds":
-            table = table if "seed" in table else table.assign(seed=name)
-        elif files == "samples":
-            table = table if "checkpoint" in table else table.assign(checkpoint=0)
-        elif "checkpoint" not in table:
-            table, called[number] = table.assign(checkpoint=number), name
-        tables.append(table)
+        if files == "recipes" or (files not in ("seeds", "samples") and "checkpoint" not in table):
+            called[number] = name
+        tables.append(_placed(table, files, number, name))
     if naming is not None:
         alternatives = [f"files={kind}" for kind in ("samples", "seeds", "checkpoints") if kind != naming[0]]
         note = f"the names differ by {naming[1]} and a number, so the files are {naming[0]}"
@@ -234,6 +249,19 @@ def _evidence(
     if problems is None and known is not None and measured < known <= 1.25 * measured:
         evidence = replace(evidence, stated=known)
     return replace(evidence, names=called, recipes=files == "recipes")
+
+
+def _placed(table: pd.DataFrame, files: str | None, number: int, name: str) -> pd.DataFrame:
+    """The samples of one file with its checkpoint or its seed, where the table does not state them.
+
+    Args:
+        files: what one file is; None: a checkpoint.
+    """
+    if files == "recipes":
+        return table.assign(checkpoint=number, seed="")
+    if files == "seeds":
+        return table if "seed" in table else table.assign(seed=name)
+    return table if "checkpoint" in table else table.assign(checkpoint=0 if files == "samples" else number)
 
 
 def _refuse_apart(paths: Sequence[Path], tables: Sequence[pd.DataFrame]) -> None:

@@ -145,7 +145,7 @@ def parse(words: Sequence[str]) -> tuple[str, Callable[..., Any], tuple[list[str
     return words[0], function, bound, save
 
 
-def _is_saved(function: Callable[..., Any], word: str) -> bool:
+def _is_saved(function: Callable[..., object], word: str) -> bool:
     """Whether `out=FILE` saves the result: where it is no option of the function, and where the file is a table of it
     (of `rlvr grade` .jsonl is the rows with their verdicts)."""
     tables = (".csv", ".parquet", ".tex", ".md", ".txt", ".json")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from rlvr import signature
 from rlvr.commands import COMMANDS, command
@@ -35,7 +34,7 @@ def complete_line() -> None:
     argcomplete.autocomplete(parser, always_complete_options=False)
 
 
-def candidates(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> list[str]:
+def candidates(prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
     """Words that the one which begins with `prefix` may become. Argcomplete keeps those that do. Where names are
     expected and none begins so, the word itself: of none bash makes names of files."""
     from harness.record.find import beginning

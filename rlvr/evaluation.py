@@ -201,7 +201,7 @@ def rows_as_file(key: str, rows: Any, name: str | None = None) -> str:
     return str(path)
 
 
-def _protocol(name: str, values: Mapping[str, Any], engine: str) -> Protocol:
+def _protocol(name: str, values: Mapping[str, object], engine: str) -> Protocol:
     """The protocol of a name, with the user's values."""
     from evals.data import protocols
     from evals.provenance import Origin
@@ -223,7 +223,7 @@ def _protocol(name: str, values: Mapping[str, Any], engine: str) -> Protocol:
     return protocol
 
 
-def make_engine(model: str, name: str, settings: Mapping[str, Any]) -> Any:
+def make_engine(model: str, name: str, settings: Mapping[str, object]) -> Any:
     """The engine, with `engine.KEY` of the settings. Nothing is loaded.
 
     Raises:
@@ -249,7 +249,7 @@ def make_engine(model: str, name: str, settings: Mapping[str, Any]) -> Any:
 GROWING = ("benchmarks", "n", "ks", "rows", "extraction", "reasoning")  # values that decide no sample, or that may grow
 
 
-def _apart(protocol: Protocol, engine: str, settings: Mapping[str, Any]) -> list[str]:
+def _apart(protocol: Protocol, engine: str, settings: Mapping[str, object]) -> list[str]:
     """What tells an evaluation apart from others of its protocol, for the name of its folder: the values that the user
     replaced and that decide a sample, and the engine if it is not the default."""
     own = {k: v.value for k, v in protocol.sourced().items() if v.was is not None and k not in GROWING}

@@ -63,7 +63,7 @@ def _protocol(name: str) -> Result:
     return Result({"protocol": name, **sourced}, "\n".join([f"protocol {name}", *lines]), rows)
 
 
-def _papers() -> dict[str, Any]:
+def _papers() -> dict[str, object]:
     from harness.spec import catalogue
 
     found: dict[str, Any] = {}
@@ -276,7 +276,7 @@ def _begun(name: str, state: str, run: Run) -> Result:
     return Result({"run": name, **facts, "scores": {}}, [name, *_facts_text(facts), *lines])
 
 
-def _facts(run: Run) -> dict[str, Any]:
+def _facts(run: Run) -> dict[str, object]:
     """What a record says that a run is."""
     record = run.record
     shown = ("paper", "model", "arm", "scale", "backend", "seed", "overrides", "finished", "diverged")
@@ -292,7 +292,7 @@ def _facts(run: Run) -> dict[str, Any]:
     return facts
 
 
-def _facts_text(facts: Mapping[str, Any]) -> list[str]:
+def _facts_text(facts: Mapping[str, object]) -> list[str]:
     values = {k: ", ".join(f"{a}={b}" for a, b in v.items()) if isinstance(v, dict) else v for k, v in facts.items()}
     return [paragraph(f"{key + ':':<10} {value}", "  ") for key, value in values.items()]
 

@@ -57,7 +57,7 @@ class Result(Tabular):
     def rows(self) -> Sequence[Mapping[str, Any]]:
         return self._rows
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> object:
         return self.document[key]
 
     def blocks(self) -> Sequence[Block]:

@@ -81,13 +81,13 @@ def run(
     columns: dict[str, str] | None = None,
     rewards: str | Sequence[str] | Rewards | None = None,
     data_dir: PathLike | None = None,
-    hardware: str | Mapping[str, Any] | None = None,
+    hardware: str | Mapping[str, object] | None = None,
     launcher: Literal["serial", "local", "slurm"] | None = None,
     jobs: int | None = None,
     minutes: float | None = None,
     force: bool = False,
     allow_overlap: bool = False,
-    **values: Any,
+    **values: object,
 ) -> Trained:
     """Train, evaluate and log the arms of a paper. The same command resumes a run that was stopped.
 
@@ -177,7 +177,7 @@ def run(
     return _summary(outcomes, prepared.paper)
 
 
-def rehearse(paper: str | Experiment, **values: Any) -> Result:
+def rehearse(paper: str | Experiment, **values: object) -> Result:
     """Check a run without its GPUs: each arm with a tiny random copy of its base model, on this CPU.
 
         rlvr rehearse paper=egsw scale=paper hardware=h100x8
@@ -252,7 +252,7 @@ def plan(
     )
 
 
-def config(paper: str | Experiment, **values: Any) -> Result:
+def config(paper: str | Experiment, **values: object) -> Result:
     """Print the trainer's whole configuration of each arm, as YAML. It starts nothing.
 
         rlvr config paper=egsw arm=egsw backend=verl scale=paper
@@ -289,7 +289,7 @@ def _informative(evaluation: str, planned: Plan) -> list[str]:
     return [line for size in sorted(sizes) for line in informative.as_text(tables, size)]
 
 
-def _without_null(values: dict[str, Any]) -> dict[str, Any]:
+def _without_null(values: dict[str, object]) -> dict[str, object]:
     """The values; UsageError for an option of `run` that is null, which `run` refuses by its annotation."""
     if null := next((key for key in OPTIONS if key in values and values[key] is None), None):
         raise UsageError(f"{null}=null: expected a value. Without {null}= it has the default")
@@ -354,7 +354,7 @@ def _summary(outcomes: Sequence[JobOutcome], paper: Reproduction) -> Trained:
     return Trained(outcomes, shown, {"runs": rows}, int(failed) or 75 * bool(stopped))
 
 
-def _command(paper: object, given: Mapping[str, Any]) -> str:
+def _command(paper: object, given: Mapping[str, object]) -> str:
     """How the run was started, for its record: the words of the command line, or the call."""
     typed = COMMAND_LINE.get()
     if typed is not None:
@@ -393,7 +393,7 @@ def _declared(paper: str | Experiment, arm: Names | None, protocol: str | None) 
 # -- rewards and data given as objects -----------------------------------------------------------------------------
 
 
-def _objects(given: dict[str, Any], data: object, columns: Mapping[str, str] | None, rewards: object) -> list[str]:
+def _objects(given: dict[str, object], data: object, columns: Mapping[str, str] | None, rewards: object) -> list[str]:
     """Put the data set and the rewards into `given` by their names; returns what only this process has."""
     if data is None and columns is not None:
         refuse_unused("without data=FILE", columns=columns)

@@ -8,7 +8,7 @@ from typing import Any
 FEWEST = 2  # columns, and rows
 
 
-def table_of(whole: Mapping[str, Any]) -> list[dict[str, Any]] | None:
+def table_of(whole: Mapping[str, Any]) -> list[dict[str, object]] | None:
     """The rows of a table that is one object; None of another object.
 
     Three forms are read: `{"columns": [names], "data": [[values]]}`, `{name: [values]}` with lists of one length, and

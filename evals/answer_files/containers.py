@@ -94,7 +94,7 @@ def _by_id(whole: Mapping[str, Any], fewest: int = FEWEST_BY_ID) -> list[dict[st
     return found if len({tuple(row) for row in found}) == 1 else []
 
 
-def _refuse_lists_by_id(whole: Mapping[str, Any]) -> None:
+def _refuse_lists_by_id(whole: Mapping[str, object]) -> None:
     """Refuse an object of id -> list, whose lists say nothing of what stands in them.
 
     Raises:
@@ -141,12 +141,12 @@ def _inside(whole: dict[str, Any], columns: Mapping[str, str]) -> list[Any]:
     return [whole] if is_row else _of_lists(whole, lists)
 
 
-def _has(row: Mapping[str, Any], columns: Mapping[str, str]) -> bool:
+def _has(row: Mapping[str, object], columns: Mapping[str, str]) -> bool:
     """Whether a row has every column that was named."""
     return all(reach(row, of) is not ABSENT for of in columns.values())
 
 
-def _held(whole: dict[str, Any]) -> list[Any]:
+def _held(whole: dict[str, object]) -> list[object]:
     """The rows under a usual name."""
     for name in HOLDERS:
         if _is_rows(rows := whole.get(name)) and holds_rows(whole, rows[0]):
@@ -154,7 +154,7 @@ def _held(whole: dict[str, Any]) -> list[Any]:
     return []
 
 
-def _of_tasks(whole: Mapping[str, Any]) -> list[Any]:
+def _of_tasks(whole: Mapping[str, object]) -> list[object]:
     """The samples of evalplus: task -> samples.
 
     Raises:
@@ -183,7 +183,7 @@ def _of_details(whole: dict[str, Any], few: int) -> list[Any]:
     return _by_id(rest, few) if all(isinstance(row, dict) for row in rest.values()) else []
 
 
-def _refuse_scores_of_lm_eval(whole: dict[str, Any]) -> None:
+def _refuse_scores_of_lm_eval(whole: dict[str, object]) -> None:
     """Raise UsageError for results_*.json: scores by task, and how they were made."""
     results = whole.get("results")
     scores = isinstance(results, dict) and all(isinstance(task, dict) and not _lists(task) for task in results.values())
@@ -193,7 +193,7 @@ def _refuse_scores_of_lm_eval(whole: dict[str, Any]) -> None:
         )
 
 
-def _refuse_log(whole: Mapping[str, Any]) -> None:
+def _refuse_log(whole: Mapping[str, object]) -> None:
     """Raise UsageError for a trainer's log: it says what reads it."""
     history = whole.get("log_history")
     if _is_rows(history):
@@ -231,7 +231,7 @@ def _of_lists(whole: dict[str, Any], lists: Mapping[str, list[dict[str, Any]]]) 
     return [whole]
 
 
-def _lists(value: dict[str, Any], at: str = "", depth: int = DEEPEST) -> dict[str, list[dict[str, Any]]]:
+def _lists(value: dict[str, object], at: str = "", depth: int = DEEPEST) -> dict[str, list[dict[str, Any]]]:
     """Path -> a list of rows inside an object. A conversation is none."""
     found: dict[str, list[dict[str, Any]]] = {}
     for name, inside in value.items():
@@ -269,7 +269,7 @@ def _number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def without_samples(whole: Mapping[str, Any]) -> str:
+def without_samples(whole: Mapping[str, object]) -> str:
     """What to say of scores."""
     return (
         f"these are scores without samples ({', '.join(whole)}). Give the file that the same tool writes with its "
@@ -280,7 +280,7 @@ def without_samples(whole: Mapping[str, Any]) -> str:
 NO_SAMPLES = "this is an inspect log without samples. Its evaluation was not finished, or only its header was saved"
 
 
-def _is_rows(value: object) -> TypeGuard[list[dict[str, Any]]]:
+def _is_rows(value: object) -> TypeGuard[list[dict[str, object]]]:
     return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
 
 

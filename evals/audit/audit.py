@@ -31,7 +31,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -57,7 +56,7 @@ def audit(
     evidence: Evidence | None,
     *,
     base: Evidence | None = None,
-    declared: Mapping[str, Any] | None = None,
+    declared: Mapping[str, object] | None = None,
     seed: int = 0,
 ) -> Audit:
     """Take one printed score apart.

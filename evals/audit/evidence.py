@@ -63,7 +63,7 @@ class Evidence:
 
     @classmethod
     def of_samples(
-        cls, samples: pd.DataFrame, settings: Mapping[str, Any] | None = None, problems: int | None = None
+        cls, samples: pd.DataFrame, settings: Mapping[str, object] | None = None, problems: int | None = None
     ) -> Evidence:
         """Evidence from verdicts. `seed` and `checkpoint` may be absent: then all rows are of one checkpoint. Problems
         of two values of `benchmark` are different ones, whatever their ids.
@@ -98,7 +98,7 @@ class Evidence:
 
     @classmethod
     def of_scores(
-        cls, scores: pd.DataFrame, problems: int | None = None, settings: Mapping[str, Any] | None = None
+        cls, scores: pd.DataFrame, problems: int | None = None, settings: Mapping[str, object] | None = None
     ) -> Evidence:
         """Evidence from a curve: `checkpoint`, `value` in [0, 1], and `seed` if there are several.
 

@@ -294,7 +294,7 @@ def refuse_curve(path: Path) -> None:
     raise UsageError(f"metric: missing. {path} is a log of a training, which needs metric=NAME: {metrics_of(curve)}")
 
 
-def metrics_of(curve: Iterable[Any]) -> str:
+def metrics_of(curve: Iterable[object]) -> str:
     """The names of a curve's metrics, those of evaluations if there are some, cut to a few."""
     names = [str(name) for name in curve if name != "step"]
     shown = [name for name in names if _EVALUATION.search(name.lower())] or names
@@ -364,7 +364,7 @@ def _as_number(text: str) -> int | float | str:
 _BEGINS = re.compile(r"\{'(?:actor_rollout_ref|algorithm|critic|data|trainer|ray_init|ray_kwargs)':")
 
 
-def _configuration(text: str) -> dict[str, Any]:
+def _configuration(text: str) -> dict[str, object]:
     """The configuration that veRL prints as Python's dictionary when it starts, by dotted keys; {} without one."""
     plain = re.sub(r"(?m)^(?:\x1b\[\d+m)*\(\w+ pid=\d+[^)]*\)(?:\x1b\[\d+m)* ?", "", text)
     begin = _BEGINS.search(plain)
@@ -382,7 +382,7 @@ def _configuration(text: str) -> dict[str, Any]:
         return {}
 
 
-def _dotted(before: str, values: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _dotted(before: str, values: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     for key, value in values.items():
         if isinstance(value, Mapping):
             yield from _dotted(f"{before}{key}.", value)
@@ -400,7 +400,7 @@ def curve_evidence(
     metric: str,
     *,
     problems: int | None = None,
-    settings: Mapping[str, Any] | None = None,
+    settings: Mapping[str, object] | None = None,
     recipes: bool = False,
 ) -> Evidence:
     """The checkpoints that curves evaluated; percentages become shares.
@@ -680,7 +680,7 @@ def verdict_table(path: Path, columns: Mapping[str, str], threshold: float | Non
     return table.astype({"checkpoint": int}) if "checkpoint" in table else table
 
 
-def _inside(value: object, columns: Mapping[str, str], row: Mapping[str, Any]) -> str:
+def _inside(value: object, columns: Mapping[str, str], row: Mapping[str, object]) -> str:
     """What to type where a verdict is an object: the path to the only verdict in it; else nothing."""
     from evals.answer_files.labels import is_label
     from evals.answer_files.what_to_type import argument
@@ -694,7 +694,7 @@ def _inside(value: object, columns: Mapping[str, str], row: Mapping[str, Any]) -
     return f". Type {argument({'id': 'id', **columns, 'correct': f'{path}{every}.{keys[0]}'})}"
 
 
-def _by_our_names(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
+def _by_our_names(row: Mapping[str, object], columns: Mapping[str, str]) -> dict[str, object]:
     """A row of verdicts by our names. An object inside is no column; a path of `columns` reaches what is in it."""
     from evals.paths import ABSENT, reach
 

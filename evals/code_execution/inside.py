@@ -54,7 +54,7 @@ def plain(text: str) -> Any:
     return _without_ellipsis(ast.literal_eval(text)) if "..." in text else ast.literal_eval(text)
 
 
-def _without_ellipsis(value: object) -> Any:
+def _without_ellipsis(value: object) -> object:
     if value is ...:
         return Opaque()
     if isinstance(value, dict):
@@ -62,7 +62,7 @@ def _without_ellipsis(value: object) -> Any:
     return type(value)(map(_without_ellipsis, value)) if isinstance(value, (list, tuple, set)) else value
 
 
-def send(descriptor: int, message: dict[str, Any]) -> None:
+def send(descriptor: int, message: dict[str, object]) -> None:
     data = json.dumps(message).encode() + b"\n"
     while data:
         data = data[os.write(descriptor, data) :]

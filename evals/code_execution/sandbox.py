@@ -29,7 +29,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from io import FileIO
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from evals.errors import UsageError
 
@@ -138,7 +138,7 @@ class Started:
 
 
 @contextmanager
-def started(role: str, job: Mapping[str, Any], ends: Mapping[str, FileIO], limits: Limits) -> Iterator[Started]:
+def started(role: str, job: Mapping[str, object], ends: Mapping[str, FileIO], limits: Limits) -> Iterator[Started]:
     """`inside.py` in a sandbox, with a role, a job and the ends of pipes, which are closed here. Killed at the end."""
     descriptors = {name: end.fileno() for name, end in ends.items()}
     config = {"role": role, "job": job, **descriptors, **asdict(limits)}

@@ -271,7 +271,7 @@ def _shuffle(problem: Problem, seed: int | None) -> Problem:
 
 
 def _problems(
-    name: str, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, Any], source: str, mark: str | None = None
+    name: str, rows: Sequence[Mapping[str, object]], columns: Mapping[str, Any], source: str, mark: str | None = None
 ) -> list[Problem]:
     """Rows to problems. The choices, if any, still without the correct answer and in the file's order. `mark`: see
     `answer_after`."""
@@ -300,7 +300,7 @@ def _problems(
     return problems
 
 
-def _as_named(row: Mapping[str, Any], columns: Mapping[str, str], where: str) -> dict[str, Any]:
+def _as_named(row: Mapping[str, object], columns: Mapping[str, str], where: str) -> dict[str, object]:
     """A row of a user's file, with the columns that they named in place of those of our names that it has too."""
     values = {column: reach(row, source) for column, source in columns.items()}
     for column, source in columns.items():
@@ -358,7 +358,7 @@ def _refuse_choices_beside(rows: Sequence[Mapping[str, Any]], problems: Sequence
     )
 
 
-def _read_as(reader: str, row: Mapping[str, Any], where: str) -> dict[str, Any]:
+def _read_as(reader: str, row: Mapping[str, object], where: str) -> dict[str, object]:
     try:
         return dict(READERS[reader](row))
     except ValueError as error:
@@ -375,9 +375,9 @@ def _program(row: Mapping[str, Any], columns: Mapping[str, Any], where: str) -> 
 
 
 def _cell(
-    row: Mapping[str, Any],
+    row: Mapping[str, object],
     field: str,
-    columns: Mapping[str, Any],
+    columns: Mapping[str, object],
     where: str,
     default: str = "",
     as_written: bool = False,
@@ -390,7 +390,7 @@ def _cell(
     return default
 
 
-def _check_columns(name: str, row: Mapping[str, Any], columns: Mapping[str, Any], where: str) -> None:
+def _check_columns(name: str, row: Mapping[str, object], columns: Mapping[str, object], where: str) -> None:
     """Raise UsageError with all missing columns, and for a user's own file with the option that names theirs."""
     needed: tuple[str, ...] = ("problem",) if "program" in columns else ("problem", "answer")
     needed += ("id",) if isinstance(name, OwnBenchmark) and "id" in columns else ()
@@ -406,7 +406,7 @@ def _check_columns(name: str, row: Mapping[str, Any], columns: Mapping[str, Any]
         raise UsageError(f"{where}: no column {accepted}. It has {', '.join(map(repr, row))}{hint}")
 
 
-def _text(row: Mapping[str, Any], column: str, where: str) -> str:
+def _text(row: Mapping[str, object], column: str, where: str) -> str:
     """A cell as text: strings as written, whole numbers without a decimal point, lists joined by commas."""
     if column not in row:
         raise UsageError(f"{where}: no column {column!r}. It has {', '.join(map(repr, row))}")
@@ -450,7 +450,7 @@ def _read_hub(config: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
     return [dict(row) for row in table], f"hub:{path}[{split}]" + (f"@{revision}" if revision else "")
 
 
-def _function_name(_: Any, node: Any) -> str:
+def _function_name(_: object, node: Any) -> str:
     return str(node.value)
 
 

@@ -60,7 +60,7 @@ class SampledTask(ConfigurableTask):  # type: ignore[misc]
         }
         super().__init__(config={key: value for key, value in config.items() if key != "class"} | marks)
 
-    def construct_requests(self, doc: Mapping[str, Any], ctx: object, **kwargs: Any) -> Any:
+    def construct_requests(self, doc: Mapping[str, object], ctx: object, **kwargs: object) -> object:
         decoding = self.config.generation_kwargs
         if self.config.repeats > 1 and not (decoding.get("do_sample") and decoding.get("temperature") != 0):
             raise ValueError(

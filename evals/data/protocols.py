@@ -153,7 +153,7 @@ class Protocol:
         # `!=` and not `is not`: a job in another process has a copy of OFF
         return {key: value for key, value in self._all().items() if value != OFF}
 
-    def _all(self) -> dict[str, Sourced[Any]]:
+    def _all(self) -> dict[str, Sourced[object]]:
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "name"}
 
     def override(self, values: Mapping[str, Any], origin: Origin, note: str) -> Protocol:
@@ -199,7 +199,7 @@ def get(name: str) -> Protocol:
     return PROTOCOLS[name]
 
 
-def _cut(ks: Any, n: int) -> Any:
+def _cut(ks: Any, n: int) -> object:
     """The ks up to n, for each benchmark, and n itself where larger ones fall away."""
     if isinstance(ks, Mapping):
         return {benchmark: _cut(ks_of_benchmark, n) for benchmark, ks_of_benchmark in ks.items()}
@@ -390,7 +390,7 @@ def _number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _frozen(value: object) -> Any:
+def _frozen(value: object) -> object:
     """Lists to tuples, also inside mappings, so that an overridden value has the form of a declared one."""
     if isinstance(value, Mapping):
         return {key: _frozen(inner) for key, inner in value.items()}

@@ -152,7 +152,7 @@ def _lines(path: Path) -> Iterator[str]:
         raise UsageError(f"{path}: cannot be read ({error})") from error
 
 
-def _csv(path: Path, delimiter: str) -> Iterator[dict[str, Any]]:
+def _csv(path: Path, delimiter: str) -> Iterator[dict[str, object]]:
     lines = dropwhile(is_comment, _ended(_lines(path)))
     header = unicodedata.normalize("NFC", next(lines, ""))  # a letter and its accent may come as two characters
     if delimiter not in header:  # a spreadsheet of a language with decimal commas, or tabs
@@ -231,7 +231,7 @@ def refuse_twice(names: Sequence[str], what: str = "the column") -> None:
         raise TwiceError(f"{what} {name!r} is there twice. Rename or delete one of the two")
 
 
-def _object(row: object, where: str, others_are: bool = False) -> dict[str, Any]:
+def _object(row: object, where: str, others_are: bool = False) -> dict[str, object]:
     if isinstance(row, list):
         raise UsageError(
             f"{where}: expected a JSON object, got a list. Write each text as a row, a program as "
@@ -243,7 +243,7 @@ def _object(row: object, where: str, others_are: bool = False) -> dict[str, Any]
     return row
 
 
-def _parquet(path: Path) -> Iterator[dict[str, Any]]:
+def _parquet(path: Path) -> Iterator[dict[str, object]]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -21,20 +21,21 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from math import inf
-from typing import Any
 
 from mpmath import mp, mpf
 
 from evals.grading.exact import UnknownError, bounds, exact, normal
 from evals.grading.expression import BINDING, INFINITY, Node, UnsupportedError, parse, symbols
-from evals.grading.limits import DIGITS_LEFT, evaluations, infinite, integral, limit
+from evals.grading.limits import DIGITS_LEFT, Value, evaluations, infinite, integral, limit
 
 DIGITS = 200
 MORE_DIGITS = 2_000  # where 200 are lost in sums, and the constants are made of + - * / ^ and roots alone
 _SEED = 20_240_917
 _POINTS = 12
 _FEWEST = 3  # points at which both sides must be real before they count as equal
-Point = Mapping[str, Any]  # Fractions; the imaginary unit; how a logarithm is read; whether inside a limit or integral
+Point = Mapping[
+    str, Value
+]  # Fractions; the imaginary unit; how a logarithm is read; whether inside a limit or integral
 
 
 class UndecidedError(ArithmeticError):
@@ -57,41 +58,41 @@ _LARGEST_ARGUMENT = (
 
 
 @lru_cache(maxsize=4)
-def _bounds(digits: int) -> tuple[Any, Any, Any]:
+def _bounds(digits: int) -> tuple[Value, Value, Value]:
     with mp.workdps(digits):
         return mpf(10) ** (50 - digits), mpf(10) ** (20 - digits), mpf(10) ** (digits - 50)
 
 
-def _equal() -> Any:
+def _equal() -> Value:
     """The relative difference that counts as equality."""
     return _bounds(mp.dps)[0]
 
 
-def _zero() -> Any:
+def _zero() -> Value:
     """Whether a sum has cancelled, relative to its parts."""
     return _bounds(mp.dps)[1]
 
 
-def _largest() -> Any:
+def _largest() -> Value:
     """Up to where every digit of a whole number is known. A function's pole is beyond it."""
     return _bounds(mp.dps)[2]
 
 
-def real(value: Any) -> Any:
+def real(value: Value) -> Value:
     """The value, if it is real (to rounding errors) and known, else None."""
     if value is None or not getattr(value, "imag", 0):
         return None if value is None else mpf(value.real)
     return mpf(value.real) if abs(value.imag) <= abs(value) * _equal() else None
 
 
-def _sum(a: Any, b: Any) -> Any:
+def _sum(a: Value, b: Value) -> Value:
     total = a + b
     if max(abs(a), abs(b)) > _largest() or (a and b and not _zero() < abs(a / b) < 1 / _zero()):
         raise _TooLargeError("digits are lost")
     return total if abs(total) > _zero() * max(abs(a), abs(b)) else mpf(0)
 
 
-def _power(base: Any, exponent: Any) -> Any:
+def _power(base: Value, exponent: Value) -> Value:
     if not (base or (real(exponent) or 0) > 0):
         raise ArithmeticError("0 to the power of 0 or less")
     if abs(exponent) > _LARGEST_ARGUMENT:
@@ -99,36 +100,36 @@ def _power(base: Any, exponent: Any) -> Any:
     return mp.power(base, exponent)
 
 
-def _logarithm(value: object, base: object = None) -> Any:
+def _logarithm(value: object, base: object = None) -> Value:
     if not value:
         raise ArithmeticError("the logarithm of 0")
     return mp.log(value) if base is None else mp.log(value) / mp.log(base)
 
 
-def _root(degree: Any, value: Any) -> Any:
+def _root(degree: Value, value: Value) -> Value:
     number = real(value)
     if number is not None and number < 0 and degree < _LARGEST_ARGUMENT and degree % 2 == 1:
         return -mp.root(-number, int(degree))  # the real root of a negative number
     return _power(value, mpf(1) / degree)
 
 
-def _factorial(value: Any) -> Any:
+def _factorial(value: Value) -> Value:
     if abs(value) > _LARGEST_ARGUMENT:
         raise _TooLargeError("a factorial")
     return mp.gamma(value + 1)
 
 
-def _double_factorial(value: Any) -> Any:
+def _double_factorial(value: Value) -> Value:
     if abs(value) > _LARGEST_ARGUMENT:
         raise _TooLargeError("a factorial")
     return mp.fac2(value)
 
 
-def _binomial(above: Any, below: Any) -> Any:
+def _binomial(above: Value, below: Value) -> Value:
     return _factorial(above) / (_factorial(below) * _factorial(above - below))
 
 
-def _floor(value: Any) -> Any:
+def _floor(value: Value) -> Value:
     if real(value) is None:
         raise ArithmeticError("the floor of a complex number")
     if abs(value) > _largest():
@@ -136,8 +137,8 @@ def _floor(value: Any) -> Any:
     return mp.floor(real(value))
 
 
-def _largest_of(choose: Callable[..., Any]) -> Callable[..., Any]:
-    def apply(*values: Any) -> Any:
+def _largest_of(choose: Callable[..., Value]) -> Callable[..., Value]:
+    def apply(*values: Value) -> Value:
         if any(real(value) is None for value in values):
             raise ArithmeticError("complex numbers have no order")
         return choose(*map(real, values))
@@ -145,8 +146,8 @@ def _largest_of(choose: Callable[..., Any]) -> Callable[..., Any]:
     return apply
 
 
-def _function(name: str) -> Callable[[Any], Any]:
-    def apply(value: Any) -> Any:
+def _function(name: str) -> Callable[[Value], Value]:
+    def apply(value: Value) -> Value:
         if abs(value) > _LARGEST_ARGUMENT:
             raise _TooLargeError("an argument")
         result = getattr(mp, name)(value)
@@ -158,7 +159,7 @@ def _function(name: str) -> Callable[[Any], Any]:
 
 
 _FUNCTIONS = [f"{name}{h}" for name in ("sin", "cos", "tan", "cot", "sec", "csc") for h in ("", "h")]
-OPERATIONS: dict[str, Callable[..., Any]] = {
+OPERATIONS: dict[str, Callable[..., Value]] = {
     "+": _sum,
     "-": lambda a, b: _sum(a, -b),
     "*": lambda a, b: a * b,
@@ -185,7 +186,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
 }
 
 
-def _evaluated(tree: Node, point: Point) -> Any:
+def _evaluated(tree: Node, point: Point) -> Value:
     kind, *parts = tree
     if kind == "number":
         return mpf(parts[0].numerator) / parts[0].denominator
@@ -213,7 +214,7 @@ def _evaluated(tree: Node, point: Point) -> Any:
     return value
 
 
-def _over_an_index(tree: Node, point: Point) -> Any:
+def _over_an_index(tree: Node, point: Point) -> Value:
     if (known := exact(tree, _rational(point))) is not None:
         return mpf(known.numerator) / known.denominator
     kind, name, *ends, term = tree
@@ -232,12 +233,12 @@ def _over_an_index(tree: Node, point: Point) -> Any:
     return total
 
 
-def _of_analysis(tree: Node, point: Point) -> Any:
+def _of_analysis(tree: Node, point: Point) -> Value:
     """A limit or an integral."""
     kind, name, *ends, term = tree
     places = [_place(end, point) for end in ends]
 
-    def function(value: object) -> Any:
+    def function(value: object) -> Value:
         try:
             with mp.workdps(max(mp.dps, 3 * DIGITS_LEFT)):  # places near an end, of which a sum would lose the digits
                 return _evaluated(term, {**point, name: value, "inside": True})
@@ -252,7 +253,7 @@ def _of_analysis(tree: Node, point: Point) -> Any:
     return limit(function, places[0], kind.removeprefix("lim"))
 
 
-def _place(tree: Node, point: Point) -> Any:
+def _place(tree: Node, point: Point) -> Value:
     if tree == INFINITY:
         return mp.inf
     return -mp.inf if tree == ("negative", INFINITY) else _evaluated(tree, point)
@@ -262,7 +263,7 @@ def _rational(point: Point) -> dict[str, Fraction]:
     return {name: value for name, value in point.items() if isinstance(value, Fraction)}
 
 
-def _number(tree: Node, point: Point, imaginary: bool = False) -> Any:
+def _number(tree: Node, point: Point, imaginary: bool = False) -> Value:
     """The value at a point, a real one unless `imaginary`, or None where there is none, `_UNKNOWN` where its digits are
     not known."""
     try:
@@ -376,7 +377,7 @@ def _agree(left: Node, right: Node, imaginary: bool, decimal: bool) -> bool:
     return False
 
 
-def _size(tree: Node, value: Any, point: Point) -> tuple[float, float] | None:
+def _size(tree: Node, value: Value, point: Point) -> tuple[float, float] | None:
     """Between which powers of ten a value lies, or None where that is not known."""
     if value is not _UNKNOWN:
         size = float(mp.log10(abs(value))) if value else -inf
@@ -387,7 +388,7 @@ def _size(tree: Node, value: Any, point: Point) -> tuple[float, float] | None:
         return None
 
 
-def _to_the_last_digit(tree: Node, value: Any, point: Point) -> bool:
+def _to_the_last_digit(tree: Node, value: Value, point: Point) -> bool:
     """Whether the value of a tree is known as far as a comparison asks."""
     return (value is not _UNKNOWN and abs(value) <= _largest()) or exact(tree, _rational(point)) is not None
 
@@ -405,7 +406,7 @@ def _algebraic(tree: Node) -> bool:
     return tree[0] == "number" or (tree[0] in _ARITHMETIC and all(map(_algebraic, tree[1:])))
 
 
-def _same(a: Any, b: Any) -> bool | None:
+def _same(a: Value, b: Value) -> bool | None:
     """Equal, different, or None: without a value, or too long to be known to the last digit."""
     if a is None or b is None or a is _UNKNOWN or b is _UNKNOWN:
         return None
@@ -490,7 +491,7 @@ def constant_ratio(gold: str, answer: str) -> Fraction | None:
         return Fraction(mp.nstr(known[0], 160, min_fixed=-mp.inf, max_fixed=mp.inf))
 
 
-def _ratio(left: Node, right: Node, point: Point) -> Any:
+def _ratio(left: Node, right: Node, point: Point) -> Value:
     a, b = _number(left, point), _number(right, point)
     return None if a is None or not b or a is _UNKNOWN or b is _UNKNOWN else a / b
 
@@ -511,7 +512,7 @@ def _same_derivatives(trees: list[Node]) -> list[Node]:
     return trees if len(variables) > 1 else [_replaced(tree, "symbol", names) for tree in trees]
 
 
-def _replaced(tree: Node, kind: str, values: Mapping[Any, Any]) -> Node:
+def _replaced(tree: Node, kind: str, values: Mapping[Value, Value]) -> Node:
     """The tree with other symbols, or other numbers."""
     if tree[0] == kind:
         return (kind, values.get(tree[1], tree[1]))

@@ -191,7 +191,7 @@ def _gold(gold: str | None) -> str:
     return locate(gold or "")
 
 
-def _texts(rows: Sequence[Any], columns: tuple[str, ...]) -> list[tuple[str | None, ...]]:
+def _texts(rows: Sequence[object], columns: tuple[str, ...]) -> list[tuple[str | None, ...]]:
     """The rows with numbers as text. Raises ValueError where one is no row, or holds something else."""
     checked = []
     for index, row in enumerate(rows):

@@ -14,7 +14,8 @@ from typing import Any
 
 from mpmath import mp, mpf
 
-Function = Callable[[Any], Any]
+Value = Any  # a number of mpmath, which has no types; None where it is not defined
+Function = Callable[[Value], Value]
 AGREED = 35  # digits that two ways must share
 DIGITS_LEFT = 80  # the digits of a value that is known to AGREED digits and compared to fewer
 _WORKING = 250  # digits of the terms of a series, of which extrapolation loses up to 100
@@ -39,7 +40,7 @@ class NoValueError(ArithmeticError):
     """Two ways to compute it disagree: it does not exist, or it is not read here."""
 
 
-def limit(function: Function, place: Any, side: str) -> Any:
+def limit(function: Function, place: Value, side: str) -> Value:
     """The limit at a place, `mp.inf` and `-mp.inf` included, of a function with a power series there (in 1/x at
     infinity). `side` is "+", "-" or "" for both.
 
@@ -59,7 +60,7 @@ def limit(function: Function, place: Any, side: str) -> Any:
         return _agreed(estimates, scale, 150)
 
 
-def infinite(kind: str, term: Callable[[int], Any], first: int) -> Any:
+def infinite(kind: str, term: Callable[[int], Value], first: int) -> Value:
     """The sum or product of infinitely many terms, by number, where one of these ways is certain:
 
     - the terms vanish within 200 (1/k!), or each is the one before times a number below 1 (geometric series).
@@ -89,7 +90,7 @@ def infinite(kind: str, term: Callable[[int], Any], first: int) -> Any:
         raise NoValueError("no convergence that is seen")
 
 
-def integral(function: Function, low: Any, high: Any, alone: bool) -> Any:
+def integral(function: Function, low: Value, high: Value, alone: bool) -> Value:
     """The integral between two places: by Gauss and Legendre, whole and in two unequal parts, where it is smooth and
     finite, else, if it stands alone and in no other one, by tanh-sinh in these parts, whose error must be small."""
     if low == high:
@@ -113,7 +114,7 @@ def integral(function: Function, low: Any, high: Any, alone: bool) -> Any:
     return value
 
 
-def _gauss(function: Function, low: Any, high: Any, nodes: int) -> tuple[Any, Any]:
+def _gauss(function: Function, low: Value, high: Value, nodes: int) -> tuple[Value, Value]:
     """The integral, and that of the absolute value."""
     middle, half = (low + high) / 2, (high - low) / 2
     values = [half * w * function(middle + half * x) for x, w in _legendre(nodes, DIGITS_LEFT)]
@@ -126,7 +127,7 @@ def _cut_off(function: Function) -> Function:
     return lambda value: mpf(0) if abs(value) > _FAR and tiny[1 if value > 0 else -1] else function(value)
 
 
-def _agreed(estimates: Sequence[Any], scale: object, digits: int = AGREED) -> Any:
+def _agreed(estimates: Sequence[Value], scale: object, digits: int = AGREED) -> Value:
     """The value that all ways share, 0 where it has cancelled. `scale` is the size of what it was computed from."""
     small = scale * mpf(10) ** -digits
     if not all(mp.isfinite(value) and abs(value - estimates[0]) <= small for value in estimates):
@@ -135,25 +136,25 @@ def _agreed(estimates: Sequence[Any], scale: object, digits: int = AGREED) -> An
 
 
 @lru_cache(maxsize=8)
-def _mean_weights(count: int, digits: int) -> list[Any]:
+def _mean_weights(count: int, digits: int) -> list[Value]:
     """The weights of Euler's transformation, the means of neighbours again and again: binomial coefficients over
     2^n."""
     return [mp.binomial(count - 1, k) / mpf(2) ** (count - 1) for k in range(count)]
 
 
 @lru_cache(maxsize=8)
-def _richardson_weights(order: int, digits: int) -> list[Any]:
+def _richardson_weights(order: int, digits: int) -> list[Value]:
     """The weights of Lagrange's polynomial in 1/N through N = order+1, ..., 2*order+1, at 1/N = 0."""
     at = range(order + 1, 2 * order + 2)
     return [mp.fprod(mpf(n) / (n - node) for node in at if node != n) for n in at]
 
 
-def _weighted(weights: Sequence[Any], values: Sequence[Any]) -> Any:
+def _weighted(weights: Sequence[Value], values: Sequence[Value]) -> Value:
     return mp.fsum(weight * value for weight, value in zip(weights, values, strict=True))
 
 
 @lru_cache(maxsize=8)
-def _legendre(n: int, digits: int) -> list[tuple[Any, Any]]:
+def _legendre(n: int, digits: int) -> list[tuple[Value, Value]]:
     """Nodes and weights of Gauss and Legendre on [-1, 1], by Newton's method."""
     with mp.workdps(digits):
         nodes = []

@@ -226,12 +226,12 @@ def _plan_of(
     return Plan(benchmark, dataset, tuple(texts), chats, prompt, decoding, n, seed)
 
 
-def _model(model_path: str | Path, engine: Engine) -> dict[str, Any]:
+def _model(model_path: str | Path, engine: Engine) -> dict[str, object]:
     """The identity of the model: its content, or its name on a server."""
     return {"served_as": str(model_path)} if engine.tokenizer is None else {"sha256": model_fingerprint(model_path)}
 
 
-def _identity(plan: Plan, engine: Engine, model: dict[str, Any]) -> dict[str, Any]:
+def _identity(plan: Plan, engine: Engine, model: dict[str, object]) -> dict[str, object]:
     """Everything that decides a sample. The numbers of samples and problems are excluded, because they may grow. The
     first rendered prompt represents all: it reveals a changed wording and a changed chat template."""
     return {
@@ -267,7 +267,7 @@ def _run(
     engine: Engine,
     grader: Grader | ProgramGrader,
     show: bool,
-    record: Mapping[str, Any],
+    record: Mapping[str, object],
     check: Callable[[str], object] | None = None,
     greedy: Greedy | None = None,
 ) -> Path:
@@ -415,7 +415,7 @@ def _write_verdicts(
     samples: Mapping[Key, Completion],
     grades: Mapping[Key, Grade],
     grader: Grader | ProgramGrader,
-    owner: Mapping[str, Any],
+    owner: Mapping[str, object],
 ) -> None:
     """One row for each problem and sample, in the benchmark's order, and in the metadata whose samples they are."""
     import pyarrow as pa

@@ -34,7 +34,7 @@ PROMPT_NATS = "prompt_nats"  # key of a record: how well the model predicts its 
 OWNER = "rlvr.owner"  # key in the metadata of verdicts.parquet
 
 
-def owner_of(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def owner_of(manifest: Mapping[str, Any]) -> dict[str, object]:
     """{benchmark, seed, identity: hash of all that decides the samples, run: None without one}, so that a file of
     verdicts can be told from that of another model, run or benchmark."""
     identity = manifest["identity"]
@@ -64,7 +64,7 @@ class SampleStore:
         )
 
     def open(
-        self, identity: Mapping[str, Any], record: Mapping[str, Any], run: Mapping[str, Any] | None = None
+        self, identity: Mapping[str, object], record: Mapping[str, object], run: Mapping[str, object] | None = None
     ) -> None:
         """Start or resume the samples of this identity.
 

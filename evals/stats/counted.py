@@ -17,7 +17,7 @@ NEEDED = ("problem_id", "sample", "verdict", "answer_class", "boxed")
 COLUMNS = (*NEEDED, "benchmark", "train_seed", "gold", "tokens", "finish_reason")
 
 
-def counts_of_rows(rows: object) -> tuple[pd.DataFrame, dict[Any, int], str]:
+def counts_of_rows(rows: object) -> tuple[pd.DataFrame, dict[object, int], str]:
     """(a row for each training seed and problem, the seeds' fingerprints, a contradiction or "").
 
     Columns: generated, scored, correct, replied (not withheld), boxed of these, and those without an answer;

@@ -189,7 +189,7 @@ def score(rows: object, *, ks: Sequence[int], metrics: Sequence[str] = ("avg", "
     return [_score(table, m, k) for m, k in requested]
 
 
-def score_fields(result: Score) -> dict[str, Any]:
+def score_fields(result: Score) -> dict[str, object]:
     """A score as plain values, as JSON has it."""
     return {"name": result.name, "unit": FRACTIONS.get(result.unit, result.unit), **asdict(result)}
 

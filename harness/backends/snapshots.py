@@ -105,12 +105,12 @@ def snapshotter(
         notify(None if engine is None else Held(step, engine))
 
     class Snapshot(TrainerCallback):  # type: ignore[misc]
-        def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        def on_train_begin(self, args: object, state: Any, control: object, **kwargs: object) -> None:
             if every is not None and engine is not None and state.global_step == 0:
                 with torch.random.fork_rng():
                     tell(0)
 
-        def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        def on_step_end(self, args: object, state: Any, control: object, **kwargs: object) -> None:
             if every is None or state.global_step % every:
                 return
             folder = snapshot_folder(out_dir, state.global_step)

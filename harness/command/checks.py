@@ -80,7 +80,7 @@ def policies_apart(jobs: Iterable[Job]) -> list[str]:
     return list(dict.fromkeys(notes))
 
 
-def with_counted_rows(training: Training, overrides: Mapping[str, Any]) -> Training:
+def with_counted_rows(training: Training, overrides: Mapping[str, object]) -> Training:
     """`dataset_rows` of a data set given on the command line, unless the command line gives `dataset_rows` too.
 
     Raises:

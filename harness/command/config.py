@@ -30,7 +30,7 @@ _FLOAT = re.compile(r"-?(0|[1-9]\d{0,8})\.\d{1,9}", re.ASCII)
 _NAMED = {"true": True, "false": False, "null": None}
 
 
-def parse_overrides(arguments: Sequence[str]) -> dict[str, Any]:
+def parse_overrides(arguments: Sequence[str]) -> dict[str, object]:
     """`["paper=egsw", "seeds=3", "arm=base,grpo"]` -> {"paper": "egsw", "seeds": 3, "arm": ["base", "grpo"]}.
 
     The grammar is Hydra's: quoting, lists `[a,b]`, null, numbers; a sweep `a,b` is read as a list, and an object of
@@ -74,7 +74,7 @@ def _simple(text: str) -> Any:
     return _simple_scalar(text)
 
 
-def _simple_scalar(text: str) -> Any:
+def _simple_scalar(text: str) -> object:
     if _INT.fullmatch(text):
         return int(text)
     if _FLOAT.fullmatch(text):
@@ -86,7 +86,7 @@ def _simple_scalar(text: str) -> Any:
     raise LookupError(text)
 
 
-def _by_hydra(argument: str) -> tuple[str, Any]:
+def _by_hydra(argument: str) -> tuple[str, object]:
     """(key, value) of an argument in Hydra's whole grammar."""
     from hydra.core.override_parser.overrides_parser import OverridesParser
     from hydra.core.override_parser.types import ChoiceSweep

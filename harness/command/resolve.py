@@ -93,7 +93,7 @@ def resolve(
     ]
 
 
-def _protocol(arm: Arm, reproduction: Reproduction, scale: Scale, overrides: Mapping[str, Any]) -> Protocol:
+def _protocol(arm: Arm, reproduction: Reproduction, scale: Scale, overrides: Mapping[str, object]) -> Protocol:
     protocol = protocols.get(scale.protocol or arm.protocol or reproduction.protocol)
     protocol_values = {key.removeprefix("protocol."): v for key, v in overrides.items() if key.startswith("protocol.")}
     return protocol.override(protocol_values, Origin.USER, "command line") if protocol_values else protocol
@@ -172,7 +172,7 @@ def _arm(
     return base, experiment
 
 
-def _under(control: str, experiment: Training | None, overrides: Mapping[str, Any]) -> Experiment:
+def _under(control: str, experiment: Training | None, overrides: Mapping[str, object]) -> Experiment:
     """The experiment under a control, with the command line's values of what the control adds."""
     before = {} if experiment is None else experiment.settings()
     changed = controlled(experiment, control)
@@ -199,7 +199,7 @@ def as_in(framework: str, experiment: Experiment) -> Experiment:
     return replace(experiment, **changed, method=method)
 
 
-def _epochs_used(overrides: Mapping[str, Any], experiments: list[Training]) -> None:
+def _epochs_used(overrides: Mapping[str, object], experiments: list[Training]) -> None:
     """Raise UsageError where epochs are asked for and steps that nobody asked for end every training."""
     if "epochs" not in overrides or "max_steps" in overrides or not experiments:
         return
@@ -210,7 +210,7 @@ def _epochs_used(overrides: Mapping[str, Any], experiments: list[Training]) -> N
         raise UsageError(f"epochs={overrides['epochs']}: {why}. Give max_steps=N, or max_steps=null beside it")
 
 
-def _all_used(overrides: Mapping[str, Any], experiments: list[Training | None], paper: Reproduction) -> None:
+def _all_used(overrides: Mapping[str, object], experiments: list[Training | None], paper: Reproduction) -> None:
     known = {"base_model", *(f"protocol.{f.name}" for f in fields(Protocol) if f.name != "name")}
     known |= {f"context.{f.name}" for f in fields(Context)}
     for experiment in experiments:

@@ -156,7 +156,7 @@ def _equal(gold: str, response: str) -> bool:
     return grade.verdict is Verdict.CORRECT
 
 
-def perfectible(rows: list[dict[str, Any]], verdicts: Path) -> list[dict[str, Any]]:
+def perfectible(rows: list[dict[str, object]], verdicts: Path) -> list[dict[str, object]]:
     """The rows that a model solved in 20 to 80 % of its scored samples: a correct algorithm learns all of these
     (Precision-RL, arXiv 2510.26788).
 
@@ -231,7 +231,7 @@ def count_rows(dataset: str) -> int | None:
     return None
 
 
-def _mapped(at: Source, file: Path) -> Iterator[dict[str, Any]]:
+def _mapped(at: Source, file: Path) -> Iterator[dict[str, object]]:
     """The rows of a file, with our columns filled from the paths that the user named (`evals.paths.reach`).
 
     Raises:
@@ -248,7 +248,7 @@ def _mapped(at: Source, file: Path) -> Iterator[dict[str, Any]]:
         yield {**row, **values}
 
 
-def _with_answer(row: dict[str, Any]) -> dict[str, Any]:
+def _with_answer(row: dict[str, Any]) -> dict[str, object]:
     """Fill `problem` from `question`, and `answer` from the last box of `solution` (MATH has no answer column)."""
     if row.get("problem") is None and "question" in row:
         row = {**row, "problem": row["question"]}

@@ -96,7 +96,7 @@ def own_engine(hardware: Hardware, model: str, longest: int) -> AbstractContextM
     return closing(engine)
 
 
-def scores_of(verdicts: Mapping[str, Path], protocol: Protocol) -> dict[str, dict[str, Any]]:
+def scores_of(verdicts: Mapping[str, Path], protocol: Protocol) -> dict[str, dict[str, object]]:
     """The scores of each benchmark, by key, from its file of verdicts."""
     from evals.files import read_parquet
     from evals.stats.score import score

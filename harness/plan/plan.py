@@ -250,7 +250,7 @@ class Plan:
         }
 
 
-def origins(settings: Mapping[str, Sourced[Any]]) -> dict[str, int]:
+def origins(settings: Mapping[str, Sourced[object]]) -> dict[str, int]:
     """The number of values of each origin, 0 included."""
     counted = Counter(str(sourced.origin) for sourced in settings.values())
     return {str(origin): counted[str(origin)] for origin in Origin}

@@ -147,7 +147,7 @@ def _size(run: Run) -> int:
     return metrics.stat().st_size if metrics.is_file() else 0
 
 
-def _parts(items: list[Any], size: int) -> Iterator[list[Any]]:
+def _parts(items: list[object], size: int) -> Iterator[list[object]]:
     for start in range(0, len(items), size):
         yield items[start : start + size]
 
@@ -343,7 +343,7 @@ class BackgroundMirror:
         return error
 
 
-def _state(folder: Path) -> Any:
+def _state(folder: Path) -> object:
     """The part that changes with every change of a run."""
     return [(at.st_size, at.st_mtime_ns) for name in (RECORD, TRAINING_LOG) if (at := _stat(folder / name)) is not None]
 

@@ -13,7 +13,7 @@ from harness.spec.scales import base_name
 JOB_FOLDER = re.compile(r"-(?P<digest>[0-9a-f]{8})-(?P<base>[0-9a-f]{6})-seed(?P<seed>\d+)$")  # how a job's folder ends
 
 
-def folder_name(record: Mapping[str, Any]) -> str:
+def folder_name(record: Mapping[str, object]) -> str:
     """The name of a run's folder: the model that was trained, the arm, what decides its result, and its seed."""
     base = re.sub(r"[^\w.-]+", "-", base_of(record)).lstrip(".-")[:60] or record["model"]
     return f"{base}-{record['arm']}{_ending(record)}"

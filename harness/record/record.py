@@ -54,12 +54,12 @@ def read_record(path: Path) -> dict[str, Any] | None:
     return record
 
 
-def record_sha256(record: Mapping[str, Any]) -> str:
+def record_sha256(record: Mapping[str, object]) -> str:
     """The hash of a record's content, without this hash."""
     return text_sha256(json.dumps({key: value for key, value in record.items() if key != SHA256}, sort_keys=True))
 
 
-def with_sha256(record: Mapping[str, Any]) -> dict[str, Any]:
+def with_sha256(record: Mapping[str, object]) -> dict[str, object]:
     """A record with the hash of its content."""
     plain = json.loads(json.dumps(record, default=list))
     return {**plain, SHA256: record_sha256(plain)}

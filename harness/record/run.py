@@ -436,7 +436,7 @@ class Run:
         policy = recorded_policy(manifest)
         return None if policy is None else graded_by(policy, recorded_value(manifest, "reasoning") or "whole")
 
-    def measured_by(self, benchmark: str) -> dict[str, Any]:
+    def measured_by(self, benchmark: str) -> dict[str, object]:
         """How a benchmark was measured, as `rlvr show` prints it; of graded answers of others, the policy."""
         from evals.data.protocols import beyond_n, recorded_value
 

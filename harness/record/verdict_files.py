@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evals.errors import DamagedFileError
 from evals.files import read_parquet
@@ -48,7 +48,7 @@ def check_columns(path: Path, names: Collection[str]) -> None:
         raise UsageError(f"{path}: the verdict table lacks the column(s) {', '.join(missing)}")
 
 
-def check_owner(path: Path, metadata: Mapping[bytes, bytes], manifest: Mapping[str, Any] | None) -> None:
+def check_owner(path: Path, metadata: Mapping[bytes, bytes], manifest: Mapping[str, object] | None) -> None:
     """Raise DamagedFileError if a file of verdicts is not of the samples that the manifest beside it describes.
 
     Archives from before 2026-11-23 have no owner in the file and no run in the manifest: their hashes in run.json

@@ -46,7 +46,7 @@ class Recorder:
             append_jsonl(path, {"step": step, "metrics": new, "time": int(time.time() * 1000)})
             self._logged |= {(step, name) for name in new}
 
-    def start(self, **fields: Any) -> dict[str, Any]:
+    def start(self, **fields: object) -> dict[str, Any]:
         """Begin or resume the run; what it has from before (its id, a finished training) stays."""
         before = read_record(self.folder / RECORD) or {"id": self._mirrored(), "started": now(), "files": {}}
         kept = {key: value for key, value in before.items() if key not in ("stopped", "so_far", "finished")}
@@ -68,7 +68,7 @@ class Recorder:
         """Name -> SHA-256 of files of the run, for the record."""
         return {path.relative_to(self.folder).as_posix(): file_sha256(path) for path in sorted(files)}
 
-    def _write(self, record: Mapping[str, Any]) -> dict[str, Any]:
+    def _write(self, record: Mapping[str, object]) -> dict[str, object]:
         plain = json.loads(json.dumps(record, default=list))
         whole = with_sha256({key: redact_all(value) if key in FREE else value for key, value in plain.items()})
         write_json(self.folder / RECORD, whole)

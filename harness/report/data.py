@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evals.analysis.forks import fork_threshold
 from evals.analysis.subjects import Subject
@@ -410,7 +410,7 @@ def environment_grid(measured: Sequence[Measured]) -> Grid:
 
 def _viewer(
     models: Sequence[Analysed], cache: Path | None, *, differing: bool = False
-) -> tuple[dict[str, Any] | None, list[str]]:
+) -> tuple[dict[str, object] | None, list[str]]:
     """(the responses, packed, notes on those that could not be read)."""
     responses: list[Shown] = []
     forks: dict[str, float] = {}

@@ -55,7 +55,7 @@ def uncommitted() -> bool:
     return bool(changed or _git("ls-files", "--others", "--exclude-standard", "--", "*.py"))
 
 
-def processor() -> dict[str, Any]:
+def processor() -> dict[str, object]:
     """The settings that decide the last bits of a sum on a CPU: its type, torch's instruction set and threads. Imports
     torch."""
     import torch

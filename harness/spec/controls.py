@@ -162,7 +162,7 @@ class OnPermuted:
         added = inspect.Parameter("placebo", inspect.Parameter.KEYWORD_ONLY, annotation=Among)
         self.__signature__ = signature.replace(parameters=[*signature.parameters.values(), added])
 
-    def __call__(self, batch: TokenBatch, *, placebo: Among, **values: Any) -> Tensor:
+    def __call__(self, batch: TokenBatch, *, placebo: Among, **values: object) -> Tensor:
         purpose = f"placebo {self.function.__name__}"
         return self.function(permuted(batch, vars(self)["reads"], placebo, purpose), **values)
 

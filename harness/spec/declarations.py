@@ -65,7 +65,7 @@ BASE: Sourced[str | None] = assumed(None, "the base model, as in every paper her
 SELF = "self"  # as reference_model: the policy itself, with a correct response of the group in its prompt
 AS_DECLARED: Sourced[str | None] = assumed(None, "the arm's own")
 # Fields added after results were measured. With these defaults, an arm keeps its identity.
-ADDED: Mapping[str, Any] = {
+ADDED: Mapping[str, object] = {
     "head_precision": "passes",
     "unscored": "skip",
     "reasoning": "after",
@@ -77,7 +77,7 @@ ADDED: Mapping[str, Any] = {
 }
 # What a run of any paper did whose record lacks a value, as it was added later (`Reproduction.before`: of one paper).
 # The last one changed the identity of an arm.
-BEFORE: Mapping[str, Any] = {**ADDED, "protocol.extraction": "prompt"}
+BEFORE: Mapping[str, object] = {**ADDED, "protocol.extraction": "prompt"}
 
 
 @dataclass(frozen=True)

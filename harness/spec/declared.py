@@ -35,7 +35,7 @@ class Declared(Tabular):
         declared: Any = cls  # hashable, which mypy cannot see
         return dict(_kinds(declared))
 
-    def _sourced_fields(self) -> Iterator[tuple[str, Sourced[Any]]]:
+    def _sourced_fields(self) -> Iterator[tuple[str, Sourced[object]]]:
         return ((f.name, getattr(self, f.name)) for f in fields(self) if f.name not in self.PARTS)
 
     def settings(self) -> dict[str, Sourced[Any]]:
@@ -82,6 +82,6 @@ class Declared(Tabular):
 
 
 @cache
-def _kinds(cls: Any) -> Mapping[str, Any]:
+def _kinds(cls: Any) -> Mapping[str, object]:
     hints = get_type_hints(cls, include_extras=True)
     return {f.name: get_args(hints[f.name])[0] for f in fields(cls) if f.name not in cls.PARTS}

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from harness.spec.declarations import Experiment
 
 Stage = Literal["rewards", "advantage", "shaping", "weights", "gates", "penalties", "objective"]
-Equation = TypeVar("Equation", bound=Callable[..., Any])
+Equation = TypeVar("Equation", bound=Callable[..., object])
 
 
 @cache
-def hyperparameters(function: Callable[..., Any]) -> Mapping[str, Any]:
+def hyperparameters(function: Callable[..., object]) -> Mapping[str, object]:
     """Name -> annotation of the keyword-only parameters of an equation.
 
     Raises:
@@ -38,7 +38,7 @@ def hyperparameters(function: Callable[..., Any]) -> Mapping[str, Any]:
     }
 
 
-def check_hyperparameters(function: Callable[..., Any], values: Mapping[str, Any], prefix: str = "") -> None:
+def check_hyperparameters(function: Callable[..., object], values: Mapping[str, object], prefix: str = "") -> None:
     """Check the values of an equation against its annotations, then against each other (`relates`).
 
     Raises:
@@ -57,7 +57,7 @@ def checked(equation: Equation) -> Equation:
     """Wrap a function so that each call checks its keyword-only arguments against their annotations."""
 
     @wraps(equation)
-    def call(*args: Any, **values: Any) -> Any:
+    def call(*args: object, **values: object) -> Any:
         check_hyperparameters(call, values)
         return equation(*args, **values)
 
@@ -77,7 +77,7 @@ def stage(name: Stage) -> Callable[[Equation], Equation]:
     return mark
 
 
-def relates(check: Callable[[Mapping[str, Any]], str | None]) -> Callable[[Equation], Equation]:
+def relates(check: Callable[[Mapping[str, object]], str | None]) -> Callable[[Equation], Equation]:
     """Declare how the values of an equation must relate to each other, beyond their own ranges.
 
     `check` gets the values by name and returns an error text ("key: expected ..., got ...") or None.
@@ -90,7 +90,7 @@ def relates(check: Callable[[Mapping[str, Any]], str | None]) -> Callable[[Equat
     return mark
 
 
-def requires(check: Callable[[Experiment, Mapping[str, Any]], str | None]) -> Callable[[Equation], Equation]:
+def requires(check: Callable[[Experiment, Mapping[str, object]], str | None]) -> Callable[[Equation], Equation]:
     """Declare what an equation requires of the rest of the experiment.
 
     `check` gets the experiment and the equation's own values and returns an error text (key, expected, given) or None.
@@ -103,7 +103,7 @@ def requires(check: Callable[[Experiment, Mapping[str, Any]], str | None]) -> Ca
     return mark
 
 
-def trains_critic(target: Callable[..., Any]) -> Callable[[Equation], Equation]:
+def trains_critic(target: Callable[..., object]) -> Callable[[Equation], Equation]:
     """Declare the critic's target for an advantage, from the same batch and values: `target(batch, **values)` -> [B,
     T]."""
 
@@ -114,7 +114,7 @@ def trains_critic(target: Callable[..., Any]) -> Callable[[Equation], Equation]:
     return mark
 
 
-def outcome_rewards(experiment: Experiment, values: Mapping[str, Any]) -> str | None:
+def outcome_rewards(experiment: Experiment, values: Mapping[str, object]) -> str | None:
     """For equations that count correct and incorrect responses: the reward must be accuracy alone."""
     names = experiment.rewards.value
     if names not in (("accuracy",), ("signed_accuracy",)):

@@ -137,7 +137,7 @@ class Hardware:
 
 
 @cache  # a profile tries thousands of settings
-def _kinds(cls: object) -> dict[str, Any]:
+def _kinds(cls: object) -> dict[str, object]:
     return get_type_hints(cls, include_extras=True)
 
 

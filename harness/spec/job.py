@@ -98,7 +98,7 @@ class Job:
         return f"{self.label}/seed{self.seed}"
 
 
-def own_files(values: Mapping[str, Any]) -> dict[str, str]:
+def own_files(values: Mapping[str, object]) -> dict[str, str]:
     """Name -> SHA-256 of the file, for every value that names a user's file.
 
     Args:
@@ -107,7 +107,7 @@ def own_files(values: Mapping[str, Any]) -> dict[str, str]:
     return {name: file_sha256(path) for name, path in sorted(_named(values))}
 
 
-def _without(value: object, folders: Collection[str]) -> Any:
+def _without(value: object, folders: Collection[str]) -> object:
     """The value with these beginnings of paths cut off, in every text that it holds."""
     if isinstance(value, str):
         for folder in sorted(folders, key=len, reverse=True):

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
-from typing import Any
 
 from evals.files import text_sha256
 
@@ -17,7 +16,7 @@ PAPERS = ("anchors", "egsw", "entropy_advantage", "erpo", "forking_tokens", "tri
 """The papers of this project. Their code is identified by its commit, in the record of every run."""
 
 
-def own_code(equation: Callable[..., Any]) -> str | None:
+def own_code(equation: Callable[..., object]) -> str | None:
     """SHA-256 of the code of a user's equation, or None for one of this project.
 
     In a package the code is all its modules but paper.py, whose values a job has. Elsewhere it is the equation's

@@ -31,7 +31,7 @@ class Scale:
     family: str | None = None
     reasons: Mapping[str, str] = field(default_factory=dict)
 
-    def special(self, values: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+    def special(self, values: Mapping[str, Mapping[str, object]]) -> Mapping[str, Any]:
         """The values that a paper or an arm declares for this scale."""
         return values.get(self.name, values.get(self.like or self.name, {}))
 
@@ -80,7 +80,7 @@ TINY_SEARCH = Scale(
     family="tiny_search",
 )
 
-_SMALL: Mapping[str, tuple[Any, str]] = {  # key -> (value, reason)
+_SMALL: Mapping[str, tuple[object, str]] = {  # key -> (value, reason)
     "base_model": ("Qwen/Qwen2.5-0.5B", "all of its weights train on one GPU of 24 GB; base_model=... takes another"),
     "dataset": ("math_minus_math500", "problems that models of this size partly solve, none of them in MATH-500"),
     "dataset_rows": (12000, "of that set"),

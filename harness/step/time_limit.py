@@ -62,7 +62,7 @@ def within(seconds: float, function: Callable[..., T], *arguments: Any) -> T:
         return function(*arguments)
 
 
-def _in_main_thread(seconds: float, function: Callable[..., Any], *arguments: Any) -> tuple[bool, Any]:
+def _in_main_thread(seconds: float, function: Callable[..., object], *arguments: object) -> tuple[bool, Any]:
     """(whether it ended in time, its result), in the helper: a pool does not send a BaseException."""
     try:
         with time_limit(seconds):

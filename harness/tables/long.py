@@ -68,19 +68,19 @@ def _why_missing(m: Measured | None, score: Score | None) -> str | None:
     return m.divergence() or ("the run did not measure it" if score is None else score.why)
 
 
-def _of_cell(cell: Published) -> dict[str, Any]:
+def _of_cell(cell: Published) -> dict[str, object]:
     columns = {key: getattr(cell, key) for key in ("table", "model", "arm", "row", "column", "metric")}
     return {**columns, "published": cell.value, "published_unit": cell.unit}
 
 
-def _of_run(m: Measured, benchmark: str) -> dict[str, Any]:
+def _of_run(m: Measured, benchmark: str) -> dict[str, object]:
     columns = {"model": m.base} | {key: getattr(m, key) for key in ("arm", "scale", "backend", "overrides", "digest")}
     replaced = m.origins.get("scale", 0) + m.origins.get("user", 0)
     counts = {"n": m.n.get(benchmark), "seeds": len(m.seeds)}
     return {**columns, **counts, "assumed_values": m.origins.get("assumed", 0), "replaced_values": replaced}
 
 
-def _of_score(score: Score) -> dict[str, Any]:
+def _of_score(score: Score) -> dict[str, object]:
     counts = {"problems": score.problems, "unscored": score.unscored, "unscored_as_wrong": score.as_wrong}
     counts["unscored_as_right"] = score.as_right
     interval = {} if score.interval is None else {"low": score.interval.low, "high": score.interval.high}
@@ -89,6 +89,6 @@ def _of_score(score: Score) -> dict[str, Any]:
     return {**named, **interval, **counts}
 
 
-def _of_judgement(judged: Comeback) -> dict[str, Any]:
+def _of_judgement(judged: Comeback) -> dict[str, object]:
     prediction = {"prediction_low": judged.low, "prediction_high": judged.high}
     return {"comes_back": judged.answer, **prediction, "what_would_tell": judged.why}

@@ -145,7 +145,7 @@ def report(paper: str, runs: Sequence[Run]) -> PaperTables:
 
 
 def _answer(
-    paper: Reproduction, measured: Sequence[Measured], scales: Sequence[str], rows: Sequence[dict[str, Any]]
+    paper: Reproduction, measured: Sequence[Measured], scales: Sequence[str], rows: Sequence[dict[str, object]]
 ) -> str:
     """The answer of the tables: what was measured, how many printed numbers came back, and how many claims hold."""
     sentences = [] if "paper" in scales else ["Nothing is measured at the paper's own scale here."]

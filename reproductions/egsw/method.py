@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from harness.spec.equation import relates, stage
 from harness.spec.ranges import Count, Positive
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 EntropyReading = Literal["raw", "log_vocab", "min_max", "z_score"]
 
 
-def _block_size(values: Mapping[str, Any]) -> str | None:
+def _block_size(values: Mapping[str, object]) -> str | None:
     size, over = values.get("micro_batch"), values["over"]
     if (size is not None) == (over == "micro_batch"):
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from evals.fork_rank import fork_rank
 from harness.spec.equation import relates, stage
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-def _only_for_micro_batches(values: Mapping[str, Any]) -> str | None:
+def _only_for_micro_batches(values: Mapping[str, object]) -> str | None:
     tokens, scope = values.get("micro_batch_tokens"), values["scope"]
     if tokens is None or scope == "micro_batch":
         return None

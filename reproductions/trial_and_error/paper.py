@@ -73,7 +73,7 @@ RELEASED_WINDOW = {
     "first_step": code(200 * UPDATES, TRAINER + ": 200 < global_steps, counted from 1" + STEP),
     "steps": code(99 * UPDATES, TRAINER + ": global_steps < 300" + STEP),
 }
-THROUGHOUT: dict[str, Sourced[Any]] = {
+THROUGHOUT: dict[str, Sourced[object]] = {
     "first_step": assumed(0, "section 4.4.2 restricts the bonus because of what figure 6(d) shows without it"),
     "steps": assumed(None, "as for first_step: throughout the training"),
 }
@@ -84,11 +84,11 @@ POSITION: dict[str, Sourced[Any]] = {
     "n": code(0.5, RELEASED + "; section 4.4.2 prints -0.5, which makes the bonus constant"),
     "bound": code(0.5, RELEASED + ": at most half of |A|; the paper has no bound"),
 }
-PRINTED: dict[str, Sourced[Any]] = {
+PRINTED: dict[str, Sourced[object]] = {
     "n": paper(-0.5, "section 4.4.2, as printed"),
     "bound": paper(None, "Eq. 12 has none"),
 }
-FIGURE_6: dict[str, Sourced[Any]] = {
+FIGURE_6: dict[str, Sourced[object]] = {
     "gamma": paper(1.0, "figure 6(c) and (d): fixed gamma = 1.0"),
     "m": assumed(
         15.0, "section 3.2.4 calls r the relative position, without m and n; those of section 4.4.2 are taken"

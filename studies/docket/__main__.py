@@ -24,7 +24,7 @@ WHY = {
 }
 
 
-def feed(rows: Sequence[Ruled]) -> dict[str, Any]:
+def feed(rows: Sequence[Ruled]) -> dict[str, object]:
     """The docket for machines, as `feed.schema.json` has it."""
     return {"version": 1, "made_by": "python -m studies.docket", "cases": [entry(row) for row in rows]}
 

@@ -99,7 +99,7 @@ def _covers(claim: dict[Any, Any]) -> str:
     return f"over {claim['seeds']} training seeds, and over problems where verdicts are public"
 
 
-def _key(claim: dict[Any, Any]) -> str:
+def _key(claim: dict[object, object]) -> str:
     return text_sha256("/".join(str(claim[key]) for key in ("repository", "recipe", "benchmark")))
 
 

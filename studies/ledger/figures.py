@@ -24,7 +24,12 @@ def figures(tables: Tables) -> list[Plot]:
 
 
 def _plot(
-    name: str, title: str, numbers: pd.DataFrame, draw: Callable[[Any], None], height: float = 2.6, width: float = WIDTH
+    name: str,
+    title: str,
+    numbers: pd.DataFrame,
+    draw: Callable[[object], None],
+    height: float = 2.6,
+    width: float = WIDTH,
 ) -> Plot:
     def render(figure: Any) -> None:
         axis = figure.subplots()
@@ -72,7 +77,7 @@ def _minerva(tables: Tables) -> Plot:
     rows = rows[~rows["repository"].str.endswith("S-GRPO")].assign(gap=lambda r: r["ours"] - r["labels"])
     rows = rows.sort_values("gap", ascending=False)
 
-    def draw(axis: Any) -> None:
+    def draw(axis: object) -> None:
         _dumbbells(axis, list(rows["recipe"]), rows["labels"], rows["ours"], ("their verdicts", "ours"))
 
     return _plot("minerva", "Minerva by two graders", rows, draw)
@@ -142,7 +147,7 @@ def _pairs(tables: Tables) -> Plot:
 def _readme(tables: Tables) -> Plot:
     rows = _rows_of(tables["claims"], "RLVR-Schedule").assign(printed=lambda r: r["printed"].astype(float))
 
-    def draw(axis: Any) -> None:
+    def draw(axis: object) -> None:
         names = list(rows["recipe"] + ", " + rows["benchmark"])
         _dumbbells(axis, names, rows["printed"], rows["file"], ("printed", "in its own files"))
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import pandas as pd
 import pyarrow as pa
@@ -141,7 +140,7 @@ def explained(causes: Mapping[str, float], most: int) -> str:
     return "; ".join(words + rest)
 
 
-def disagreements(series: Series, samples: pd.DataFrame) -> Iterable[dict[str, Any]]:
+def disagreements(series: Series, samples: pd.DataFrame) -> Iterable[dict[str, object]]:
     """A row for each sample whose label and verdict differ."""
     about = {"repository": series.repository.name, "commit": series.repository.commit[:8]}
     for row in samples[samples["cause"].notna()].to_dict("records"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -19,7 +18,7 @@ SAMPLED = 24  # per printed score, fewer where fewer are rejected
 ABOUT = ("repository", "recipe", "benchmark")
 
 
-def rejected_rows(series: Series, files: Files, samples: pd.DataFrame) -> Iterable[dict[str, Any]]:
+def rejected_rows(series: Series, files: Files, samples: pd.DataFrame) -> Iterable[dict[str, object]]:
     """Samples of the last checkpoint that both graders call wrong, in an order that depends on path and row alone: a
     verdict that changes later leaves the others in the sample. Gold and answer (the one that the authors extracted,
     where the file has it) of repositories with a licence.

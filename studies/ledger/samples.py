@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -24,7 +23,7 @@ def sample_rows(corpus: Sequence[Series], cache: Path, tables: Mapping[str, pd.D
         our_answer, label (theirs), verdict (ours), cause ("" where the two agree).
     """
     differ, grades = tables["disagreements"].fillna({"their_answer": "", "our_answer": ""}), tables["grades"]
-    samples_found: list[dict[str, Any]] = []
+    samples_found: list[dict[str, object]] = []
     for series in corpus:
         about = series.repository
         if series.responses is None or not series.printed or about.licence == UNLICENSED:

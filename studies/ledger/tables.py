@@ -20,7 +20,7 @@ from studies.ledger.graded import COMPARED, explained, gap, share
 MISSING = float("nan")
 
 
-def series_row(series: Series, evidence: Evidence) -> dict[str, Any]:
+def series_row(series: Series, evidence: Evidence) -> dict[str, object]:
     """Sizes, the last and the largest score, what selection alone gives, and the seeds."""
     last = evidence.last["value"]
     seeds = len(last)
@@ -73,7 +73,7 @@ def different_pairs(evidence: Evidence) -> float:
     return float(count)
 
 
-def claim_row(series: Series, audit: Audit) -> dict[str, Any]:
+def claim_row(series: Series, audit: Audit) -> dict[str, object]:
     """A printed score, what its file holds, what is ours, and the verdict of `rlvr audit`."""
     chosen, interval = audit.selection, audit.interval
     return {
@@ -136,7 +136,7 @@ def history_rows(evidence: Evidence) -> pd.DataFrame:
     return pd.DataFrame({"problem": range(table.shape[1]), "mean": table.mean(axis=0), **spread})
 
 
-def grade_row(series: Series, graded: pd.DataFrame) -> dict[str, Any]:
+def grade_row(series: Series, graded: pd.DataFrame) -> dict[str, object]:
     """The last checkpoint's responses by the authors' labels and by ours under each policy, and why the two differ."""
     samples = graded[graded["checkpoint"] == graded["checkpoint"].max()]
     row: dict[str, Any] = {

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-COMMON: Mapping[str, Any] = {  # one recipe, so that methods differ in their equation alone
+COMMON: Mapping[str, object] = {  # one recipe, so that methods differ in their equation alone
     "rewards": ["accuracy"],
     "reward_weights": [1.0],
     "prompts_per_rollout": 32,

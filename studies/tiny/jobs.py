@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -92,7 +92,7 @@ def declared(paper: str, arm: str, scale: str) -> Experiment:
     return experiment
 
 
-def resolved(paper: str, arm: str, scale: str, **overrides: Any) -> Job:
+def resolved(paper: str, arm: str, scale: str, **overrides: object) -> Job:
     """The job of seed 0. At these scales a paper has one base model."""
     return _resolved(paper, arm, scale, json.dumps(overrides, sort_keys=True))
 

@@ -62,7 +62,7 @@ def write_tables(design: Design, settings: Settings, candidates: Sequence[Run], 
     save_tables(folder, *(pd.concat(table, ignore_index=True) for table in tables))
 
 
-def _tables_by_run(folder: Path) -> list[dict[Any, pd.DataFrame]]:
+def _tables_by_run(folder: Path) -> list[dict[object, pd.DataFrame]]:
     """The tables of runs.csv, the verdicts and the curves: (family, paper, arm, seed) -> the run's rows."""
     import pandas as pd
 
@@ -83,7 +83,7 @@ def save_tables(folder: Path, runs: pd.DataFrame, verdicts: pd.DataFrame, curves
     runs.to_csv(folder / "runs.csv", index=False)
 
 
-def _provenance(record: Mapping[str, Any]) -> dict[str, Any]:
+def _provenance(record: Mapping[str, Any]) -> dict[str, object]:
     """The provenance of a run in runs.csv."""
     made = record["environment"]
     versions = " ".join(f"{name}={version}" for name, version in made["packages"].items())

@@ -14,7 +14,7 @@ OWN_GOLDS = frozenset(("gold", "answer", "expected_answer", "ground_truth", "tar
 """Names of a gold in the file itself: the tests of these programs are in another one."""
 
 
-def is_program(row: Mapping[str, Any]) -> bool:
+def is_program(row: Mapping[str, object]) -> bool:
     """Whether a row is a task of HumanEval or HumanEval+ as published."""
     return row.keys() >= {"prompt", "test", "entry_point"}
 

@@ -101,7 +101,7 @@ class VllmEngine(LocalModel):
             seed=0,
         )
 
-    def _whole_prompts(self) -> dict[str, Any]:
+    def _whole_prompts(self) -> dict[str, object]:
         """Read each prompt in one piece. vLLM 0.30 steps a seeded request's generator back after each piece of its
         prompt but the last, which no CPU generator can: "CPU Generator does not use offset"."""
         from transformers import AutoConfig
@@ -180,7 +180,7 @@ class VllmEngine(LocalModel):
             for (request, output), text, cut, row in zip(ready, texts, before, tokens, strict=True)
         ]
 
-    def _sampling(self, request: Request, decoding: Decoding) -> Any:
+    def _sampling(self, request: Request, decoding: Decoding) -> object:
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 

@@ -25,6 +25,8 @@ from harness.spec.declarations import Precision
 from harness.step.finite import check_number, check_weights
 
 if TYPE_CHECKING:
+    from transformers import PreTrainedModel, Trainer, TrainerControl, TrainerState, TrainingArguments
+
     from evals.sampling.engines.vllm import VllmEngine
 
 OnMetrics = Callable[[int, int, dict[str, float]], None]  # (step, total steps, metrics), after every optimiser step
@@ -109,18 +111,24 @@ def reporter(names: Mapping[str, str], out_dir: Path, on_metrics: OnMetrics) -> 
     from transformers import TrainerCallback
 
     class Report(TrainerCallback):  # type: ignore[misc]
-        def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any], **kwargs: Any) -> None:
+        def on_log(
+            self, args: object, state: TrainerState, control: TrainerControl, logs: dict[str, Any], **kwargs: object
+        ) -> None:
             metrics = {names[k]: float(v) for k, v in logs.items() if k in names and v is not None}
             if metrics and state.is_world_process_zero:
                 on_metrics(state.global_step, state.max_steps, metrics)
 
-        def on_train_begin(self, args: Any, state: Any, control: Any, model: Any = None, **kwargs: Any) -> None:
+        def on_train_begin(
+            self, args: object, state: TrainerState, control: TrainerControl, model: PreTrainedModel, **kwargs: object
+        ) -> None:
             check_weights(model.named_parameters(), step=state.global_step)
 
-        def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **kwargs: Any) -> None:
+        def on_step_end(
+            self, args: object, state: TrainerState, control: TrainerControl, model: PreTrainedModel, **kwargs: object
+        ) -> None:
             check_weights(model.named_parameters(), step=state.global_step)  # before a checkpoint is saved
 
-        def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        def on_save(self, args: object, state: TrainerState, control: TrainerControl, **kwargs: object) -> None:
             _wait_for_all()  # each process writes its own file
             if state.is_world_process_zero:
                 seal(out_dir / f"checkpoint-{state.global_step}")
@@ -136,16 +144,16 @@ class StopAtNonFinite:
     """
 
     if TYPE_CHECKING:
-        state: Any
-        args: Any
-        model: Any
+        state: TrainerState
+        args: TrainingArguments
+        model: PreTrainedModel
 
-    def training_step(self, *args: Any, **kwargs: Any) -> Any:
+    def training_step(self, *args: Any, **kwargs: object) -> Any:
         loss = super().training_step(*args, **kwargs)  # type: ignore[misc]
         check_number(float(loss), "loss", step=self.state.global_step + 1)
         return loss
 
-    def _get_grad_norm(self, *args: Any, **kwargs: Any) -> Any:
+    def _get_grad_norm(self, *args: Any, **kwargs: object) -> Any:
         norm = super()._get_grad_norm(*args, **kwargs)  # type: ignore[misc]
         if norm is not None and not self.args.fp16:  # a loss scaled for float16 skips overflows
             check_number(float(norm), "gradient norm", step=self.state.global_step + 1)
@@ -171,7 +179,7 @@ def saver(out_dir: Path, *, save_minutes: float, rollout_steps: int) -> Any:
             self.saved = time.monotonic()
             self.stopped = self.spent = False
 
-        def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        def on_step_end(self, args: object, state: TrainerState, control: TrainerControl, **kwargs: object) -> None:
             if state.global_step % rollout_steps:
                 return
             due = time.monotonic() - self.saved > 60 * save_minutes
@@ -182,14 +190,14 @@ def saver(out_dir: Path, *, save_minutes: float, rollout_steps: int) -> Any:
                 stop_reason = (out_dir / STOP).read_text() if (out_dir / STOP).exists() else ""
                 self.spent = _from_main_process(out_of_time() or stop_reason == MINUTES)
 
-        def on_save(self, args: object, state: object, control: object, **kwargs: Any) -> None:
+        def on_save(self, args: object, state: object, control: object, **kwargs: object) -> None:
             self.saved = time.monotonic()
 
     return Save()
 
 
 def run_to_end(
-    trainer: Any, out_dir: Path, hardware: TrlHardware, *, precision: Precision = "float32", rollout_steps: int = 1
+    trainer: Trainer, out_dir: Path, hardware: TrlHardware, *, precision: Precision = "float32", rollout_steps: int = 1
 ) -> str | None:
     """Train, from the last complete checkpoint if there is one (it is returned), and save `out_dir/final`.
 
@@ -247,7 +255,7 @@ def run_to_end(
 
 
 @contextmanager
-def rollout_engine(trainer: Any, folder: str) -> Iterator[VllmEngine]:
+def rollout_engine(trainer: Trainer, folder: str) -> Iterator[VllmEngine]:
     """The vLLM of the rollouts with the current weights, for the model in `folder`. It may sleep afterwards."""
     from evals.sampling.engines.vllm import VllmEngine
 
@@ -265,7 +273,7 @@ def rollout_engine(trainer: Any, folder: str) -> Iterator[VllmEngine]:
             rollouts._llm_weights_sleeping = True  # as TRL's own `generate` leaves it
 
 
-def save_snapshot(trainer: Any, folder: Path, precision: Precision) -> None:
+def save_snapshot(trainer: Trainer, folder: Path, precision: Precision) -> None:
     """Save the current policy as a plain model: LoRA merged, in the type of the passes, which sampling and evaluation
     use too. All but its weights is its base model's. The trained weights do not change. Called on every process. The
     main one writes."""

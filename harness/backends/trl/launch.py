@@ -110,7 +110,7 @@ def starter(hardware: TrlHardware) -> list[str]:
     return [*command, "--multi_gpu"]
 
 
-def _train(order: Order, recorder: Recorder) -> dict[str, Any]:
+def _train(order: Order, recorder: Recorder) -> dict[str, object]:
     experiment, pairs, before = order.job.experiment, order.pairs, order.steps_before
     assert experiment is not None
     common: dict[str, Any] = {

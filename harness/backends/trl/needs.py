@@ -163,7 +163,7 @@ SLEEPING = ((1, 0.5), (2, 0.5), (4, 0.5), (8, 0.5))
 ONE_CARD = (((1, 0.3), (1, 0.2)), ((1, 0.5), (1, 0.4), (1, 0.3), (1, 0.2)))  # the same for a single GPU
 
 
-def candidates(training: Training, base: TrlHardware) -> Iterator[dict[str, Any]]:
+def candidates(training: Training, base: TrlHardware) -> Iterator[dict[str, object]]:
     """As `Backend.candidates`."""
     sequences, length = _sizes(training, base)
     micros = divisors(sequences, max(1, PASS_TOKENS // length))

@@ -42,11 +42,11 @@ class Pulse:
         self.over.set()
         self.thread.join()
 
-    def __deepcopy__(self, _: Any) -> Pulse:
+    def __deepcopy__(self, _: object) -> Pulse:
         """The copy of a model, made to merge an adapter, must not copy its trainer."""
         return self
 
-    def __call__(self, *_: Any) -> None:
+    def __call__(self, *_: object) -> None:
         """A pass of the model begins."""
         import torch
 

@@ -29,7 +29,7 @@ from harness.errors import UsageError
 from harness.spec.hardware import Hardware
 from harness.spec.rejection import Rejection, Sample
 
-Tune = Callable[..., dict[str, Any]]
+Tune = Callable[..., dict[str, object]]
 """(model, out_dir, pairs, steps_before) -> the record of it: fine-tunes a model on the rows of the file `pairs`
 (`problem`, `solution`) into `out_dir/final`; `steps_before`: optimiser steps of the rounds before."""
 
@@ -82,7 +82,7 @@ def run_rounds(
 
 def select_samples(
     declared: Rejection, problems: Sequence[Problem], model: str, folder: Path, seed: int, hardware: Hardware
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Sample, filter, measure, select: writes `selected.jsonl`. Returns counts and means, which it also keeps."""
     counts: dict[str, Any] | None = read_json(folder / "selected.json")
     if counts is not None:
@@ -159,7 +159,7 @@ def read_samples(verdicts: Path, problems: Sequence[Problem]) -> list[Sample]:
     ]
 
 
-def summary(samples: Sequence[Sample]) -> dict[str, Any]:
+def summary(samples: Sequence[Sample]) -> dict[str, object]:
     """Counts, and the measured means (null if not measured)."""
     measured = [s for s in samples if s.mean_entropy is not None and s.mean_branching is not None]
     return {

@@ -87,7 +87,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
     # -- rollout -------------------------------------------------------------------------------------------------
 
     def _calculate_rewards(
-        self, inputs: list[dict[str, Any]], prompts: list[str], completions: list[str], ids: list[list[int]]
+        self, inputs: list[dict[str, object]], prompts: list[str], completions: list[str], ids: list[list[int]]
     ) -> Tensor:
         """Keep the rewards of all processes: TRL passes on only its own advantages. Rewards read what evaluations do:
         TRL's own text of a response has no marker of a thought where that is a special token."""
@@ -119,7 +119,9 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         finally:
             self.phase = ""
 
-    def _generate_single_turn(self, prompt_ids: list[list[int]], *arguments: Any, **named: Any) -> tuple[Any, Any]:
+    def _generate_single_turn(
+        self, prompt_ids: list[list[int]], *arguments: object, **named: object
+    ) -> tuple[object, object]:
         """TRL's method. A response ends with the token that completes a stop text of the prompt, as it ends with an end
         token.
 
@@ -259,7 +261,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         reward_of = dict(zip((row["prompt"] for row in rows), total.tolist(), strict=True))
         return torch.tensor([reward_of[row["prompt"]] for row in inputs])
 
-    def _prepare_inputs(self, generation_batch: Any) -> dict[str, Any]:
+    def _prepare_inputs(self, generation_batch: Any) -> dict[str, object]:
         """TRL's buffering with two differences: groups stay whole, and the method runs at the start of a step."""
         if not self.model.training:
             raise NotImplementedError("evaluation is done by `evals`, on saved checkpoints")
@@ -349,7 +351,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         gathered: Tensor = self.accelerator.gather(tensor)
         return gathered
 
-    def _pi_squared(self, micro: dict[str, Any]) -> Tensor:
+    def _pi_squared(self, micro: dict[str, object]) -> Tensor:
         """The sum of the squared probabilities at each completion token, [b, T], from a pass of its own."""
         logits = self._logits(self.model, micro)
         squared: Tensor = ((2 * logits).logsumexp(-1) - 2 * logits.logsumexp(-1)).exp()
@@ -381,7 +383,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         )
         return logp, entropies
 
-    def _get_per_token_logps_and_entropies(self, model: object, *arguments: Any, **named: Any) -> Any:
+    def _get_per_token_logps_and_entropies(self, model: object, *arguments: object, **named: object) -> Any:
         """TRL's method, with position ids where they matter and a name for the reference model's passes."""
         of_reference = self._reference is not None and model is self._reference
         with self._during("reference log-probabilities") if of_reference else nullcontext():

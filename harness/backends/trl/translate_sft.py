@@ -7,7 +7,6 @@ count in the loss. Every other default that could change the mathematics is set 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from harness.backends.common import cut_update, needs_gpu
 from harness.backends.trl.common import trainer_arguments
@@ -15,7 +14,7 @@ from harness.backends.trl.hardware import TrlHardware
 from harness.spec import Finetune
 
 
-def to_sft_config(declared: Finetune, hardware: TrlHardware, *, seed: int, out_dir: Path) -> dict[str, Any]:
+def to_sft_config(declared: Finetune, hardware: TrlHardware, *, seed: int, out_dir: Path) -> dict[str, object]:
     """Keyword arguments for `trl.SFTConfig`. Raises ValueError when the batch cannot be cut."""
     needs_gpu(declared, hardware)
     share, micro_batch = cut_update(declared.batch_size.value, hardware)

@@ -45,7 +45,7 @@ class MarkWhole:
     def __init__(self, config: object = None) -> None:
         self.config = config
 
-    def on_save(self, trainer: Any, checkpoint_dir: str, **_: Any) -> None:
+    def on_save(self, trainer: Any, checkpoint_dir: str, **_: object) -> None:
         folder = Path(checkpoint_dir)
         write_json(folder / STATE, {"entropy_coefficient": trainer.entropy_coefficient})
         if trainer.reference_was_reset:

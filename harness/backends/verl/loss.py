@@ -24,13 +24,13 @@ TOP, LIKELIEST = "rlvr_top_{}", "rlvr_likeliest"  # outputs of the model's pass,
 
 
 def method_loss(
-    model_output: dict[str, Any] | None = None,
+    model_output: dict[str, object] | None = None,
     data: object = None,
     dp_group: object = None,
     *,
     experiment: Experiment,
     student_logits: Tensor | None = None,
-) -> Any:
+) -> object:
     """(loss, sums over this micro-batch's tokens, from which metrics are computed), as veRL's engine calls it.
 
     With `student_logits` [1, N, V], at the temperature: outputs [1, N] of the pass. veRL asks for them before the loss,
@@ -44,7 +44,7 @@ def method_loss(
     return _loss(model_output, data, experiment)
 
 
-def _distribution(model_output: dict[str, Any], data: Any, entropies: Tensor, count: int) -> Distribution:
+def _distribution(model_output: dict[str, object], data: Any, entropies: Tensor, count: int) -> Distribution:
     import torch
     from verl.workers.utils.padding import no_padding_2_padding
 
@@ -56,7 +56,7 @@ def _distribution(model_output: dict[str, Any], data: Any, entropies: Tensor, co
     return Distribution(entropies, torch.stack(top, -1), likeliest[0] == sampled)
 
 
-def _loss(model_output: dict[str, Any], data: Any, experiment: Experiment) -> tuple[Tensor, dict[str, Any]]:
+def _loss(model_output: dict[str, object], data: Any, experiment: Experiment) -> tuple[Tensor, dict[str, object]]:
     from verl.utils import tensordict_utils as tu
     from verl.utils.metric import AggregationType, Metric
     from verl.workers.utils.padding import no_padding_2_padding

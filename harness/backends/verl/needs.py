@@ -100,7 +100,7 @@ PARALLEL = (1, 2, 4, 8)  # GPUs that share a sequence, and GPUs of a vLLM engine
 SHARES = (0.7, 0.5)  # the share of the memory for vLLM
 
 
-def candidates(training: Training, base: VerlHardware) -> Iterator[dict[str, Any]]:
+def candidates(training: Training, base: VerlHardware) -> Iterator[dict[str, object]]:
     """As `Backend.candidates`."""
     if not isinstance(training, Experiment):
         yield {}

@@ -20,23 +20,23 @@ from wrapt import when_imported
 from harness.backends.vllm_weights import keep_plain
 
 
-def _resident_bytes(*_: Any, **__: Any) -> int:
+def _resident_bytes(*_: object, **__: object) -> int:
     with open("/proc/self/statm") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-def _peak_bytes(*_: Any, **__: Any) -> int:
+def _peak_bytes(*_: object, **__: object) -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def _free_and_total(*_: Any) -> tuple[int, int]:
+def _free_and_total(*_: object) -> tuple[int, int]:
     import psutil
 
     memory = psutil.virtual_memory()
     return memory.available, memory.total
 
 
-def _nothing(*_: Any, **__: Any) -> None:
+def _nothing(*_: object, **__: object) -> None:
     """Operations that a CPU does not need."""
 
 
@@ -52,10 +52,10 @@ class _CpuModule(types.ModuleType):
     synchronize = staticmethod(_nothing)
 
     @staticmethod
-    def get_device_name(*_: Any) -> str:
+    def get_device_name(*_: object) -> str:
         return "cpu"
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(torch.cpu, name)
 
 

@@ -31,7 +31,7 @@ class SampleLoop(AgentLoopBase):  # type: ignore[misc]
     order of generation nor a resumed run changes it.
     """
 
-    async def run(self, sampling_params: dict[str, Any], **fields: Any) -> AgentLoopOutput:
+    async def run(self, sampling_params: dict[str, object], **fields: Any) -> AgentLoopOutput:
         prompt: str = fields["raw_prompt"]
         ids = prompt_tokens(self.tokenizer, prompt)
         seed = sample_seed(self.rollout_config.seed, TRAINER, (fields["uid"], int(fields["session_id"])))

@@ -23,7 +23,7 @@ class PromptRows(Dataset):  # type: ignore[type-arg]
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __getitem__(self, index: int) -> dict[str, Any]:
+    def __getitem__(self, index: int) -> dict[str, object]:
         row = self._rows[index]
         return {
             "raw_prompt": row["prompt"],

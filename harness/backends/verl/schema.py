@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from contextlib import redirect_stdout
 from copy import deepcopy
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from harness.errors import UsageError
 
@@ -26,7 +26,7 @@ OPEN = (
 )
 
 
-def compose(values: Mapping[str, Any]) -> DictConfig:
+def compose(values: Mapping[str, object]) -> DictConfig:
     """veRL's default configuration with `values` (dotted keys) in it.
 
     Raises:

@@ -100,7 +100,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
 
     # -- a rollout -----------------------------------------------------------------------------------------------
 
-    def _balance_batch(self, batch: KVBatchMeta, metrics: object, *_: Any, **__: Any) -> KVBatchMeta:
+    def _balance_batch(self, batch: KVBatchMeta, metrics: object, *_: object, **__: object) -> KVBatchMeta:
         """Keep groups whole and in order instead of veRL's balancing by length: an update holds whole groups."""
 
         def place(key: str) -> tuple[str, int]:
@@ -118,14 +118,14 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         """Not used: each update computes its own, before its step."""
         return batch
 
-    def _update_critic(self, batch: KVBatchMeta, metrics: dict[str, Any]) -> KVBatchMeta:
+    def _update_critic(self, batch: KVBatchMeta, metrics: dict[str, object]) -> KVBatchMeta:
         method = self.order.experiment.method
         whole = self._token_batch(batch, self._fetch(batch))
         whole = with_rewards(method, whole)
         batch = self._put(batch, {"returns": method.critic_target(whole)})
         return super()._update_critic(batch, metrics)
 
-    def _update_actor(self, batch: KVBatchMeta, metrics: dict[str, Any]) -> KVBatchMeta:
+    def _update_actor(self, batch: KVBatchMeta, metrics: dict[str, object]) -> KVBatchMeta:
         updates = self.order.experiment.updates_per_rollout.value
         rollout = self._rollout_metrics(batch, metrics)
         if self._bypasses():
@@ -339,7 +339,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
 
     # -- metrics -------------------------------------------------------------------------------------------------
 
-    def _rollout_metrics(self, batch: KVBatchMeta, metrics: dict[str, Any]) -> dict[str, float]:
+    def _rollout_metrics(self, batch: KVBatchMeta, metrics: dict[str, object]) -> dict[str, float]:
         data = self._fetch(batch)
         tokens, size = self._token_batch(batch, data), self.order.experiment.group_size.value
         responses, ends = data["responses"].unbind(), self.order.end_tokens

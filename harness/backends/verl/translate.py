@@ -96,7 +96,7 @@ def update_rows(experiment: Experiment, hardware: VerlHardware) -> tuple[int, in
     return cut_update(e.prompts_per_rollout.value * e.group_size.value // e.updates_per_rollout.value, hardware)
 
 
-def to_verl_config(order: Order) -> dict[str, Any]:
+def to_verl_config(order: Order) -> dict[str, object]:
     """veRL's configuration, without irrelevant defaults: dotted key -> value.
 
     Raises:
@@ -118,7 +118,7 @@ def to_verl_config(order: Order) -> dict[str, Any]:
     }
 
 
-def _data(e: dict[str, Any], order: Order) -> dict[str, Any]:
+def _data(e: dict[str, object], order: Order) -> dict[str, object]:
     return {
         "data.train_files": str(order.out_dir / ROWS),
         "data.val_files": str(order.out_dir / ROWS),  # never read: evaluation is done by `evals`, on saved models
@@ -133,7 +133,7 @@ def _data(e: dict[str, Any], order: Order) -> dict[str, Any]:
     }
 
 
-def _model(order: Order) -> dict[str, Any]:
+def _model(order: Order) -> dict[str, object]:
     hardware = order.hardware
     packed = hardware.device == "gpu" and hardware.packing  # packing needs flash attention, which a CPU lacks
     attention = "flash_attention_2" if packed else "sdpa"
@@ -161,7 +161,7 @@ def _engine(prefix: str, precision: str, hardware: VerlHardware, *, trained: boo
     }
 
 
-def _optimiser(prefix: str, e: dict[str, Any]) -> dict[str, Any]:
+def _optimiser(prefix: str, e: dict[str, object]) -> dict[str, object]:
     return {
         f"{prefix}.optimizer": "AdamW",
         f"{prefix}.optimizer_impl": "torch.optim",
@@ -178,7 +178,7 @@ def _optimiser(prefix: str, e: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _batches(prefix: str, hardware: VerlHardware, micro_batch: int) -> dict[str, Any]:
+def _batches(prefix: str, hardware: VerlHardware, micro_batch: int) -> dict[str, object]:
     """Micro-batches by count, or (`tokens_per_gpu`) by length."""
     return {
         f"{prefix}.use_dynamic_bsz": hardware.tokens_per_gpu is not None,
@@ -187,7 +187,7 @@ def _batches(prefix: str, hardware: VerlHardware, micro_batch: int) -> dict[str,
     }
 
 
-def _actor(e: dict[str, Any], hardware: VerlHardware, micro_batch: int, *, reference: bool) -> dict[str, Any]:
+def _actor(e: dict[str, Any], hardware: VerlHardware, micro_batch: int, *, reference: bool) -> dict[str, object]:
     actor = "actor_rollout_ref.actor"
     return {
         f"{actor}.strategy": "fsdp2",
@@ -215,7 +215,7 @@ def _actor(e: dict[str, Any], hardware: VerlHardware, micro_batch: int, *, refer
     }
 
 
-def _reference(e: dict[str, Any], hardware: VerlHardware, micro_batch: int) -> dict[str, Any]:
+def _reference(e: dict[str, Any], hardware: VerlHardware, micro_batch: int) -> dict[str, object]:
     ref = "actor_rollout_ref.ref"
     return {
         f"{ref}.strategy": "fsdp2",
@@ -225,7 +225,7 @@ def _reference(e: dict[str, Any], hardware: VerlHardware, micro_batch: int) -> d
     }
 
 
-def _rollout(e: dict[str, Any], order: Order, micro_batch: int) -> dict[str, Any]:
+def _rollout(e: dict[str, Any], order: Order, micro_batch: int) -> dict[str, object]:
     hardware, context = order.hardware, e["max_prompt_tokens"] + e["max_completion_tokens"]
     # vLLM on a CPU: little cache, and no prompt in pieces, after which a seeded sample takes a step back that no CPU
     # generator can ("CPU Generator does not use offset")
@@ -258,7 +258,7 @@ def _rollout(e: dict[str, Any], order: Order, micro_batch: int) -> dict[str, Any
     return {f"actor_rollout_ref.rollout.{key}": value for key, value in rollout.items()}
 
 
-def _critic(e: dict[str, Any], order: Order, micro_batch: int) -> dict[str, Any]:
+def _critic(e: dict[str, Any], order: Order, micro_batch: int) -> dict[str, object]:
     hardware, rate = order.hardware, e["ppo.critic_learning_rate"]
     return {
         "critic.enable": True,
@@ -278,7 +278,7 @@ def _critic(e: dict[str, Any], order: Order, micro_batch: int) -> dict[str, Any]
     }
 
 
-def _rewards(e: dict[str, Any], order: Order, draws: list[str]) -> dict[str, Any]:
+def _rewards(e: dict[str, Any], order: Order, draws: list[str]) -> dict[str, object]:
     hardware, reward = order.hardware, "reward.custom_reward_function"
     return {
         "reward.num_workers": 1 if hardware.device == "cpu" else 8,
@@ -297,7 +297,7 @@ def _rewards(e: dict[str, Any], order: Order, draws: list[str]) -> dict[str, Any
     }
 
 
-def _trainer(e: dict[str, Any], order: Order) -> dict[str, Any]:
+def _trainer(e: dict[str, Any], order: Order) -> dict[str, object]:
     hardware, resume_from = order.hardware, order.resume_from
     # veRL counts rollouts. The trainer skips the extra updates of the last one
     steps = math.ceil(order.steps / e["updates_per_rollout"])
