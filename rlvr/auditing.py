@@ -284,25 +284,24 @@ def _table(path: Path, reading: Reading) -> tuple[pd.DataFrame, Read | None]:
     from evals.answer_files.containers import contents
     from evals.answer_files.policies import are_letters
     from evals.answer_files.read import extracted, read_of
-    from evals.answer_files.reading import read_answers
+    from evals.answer_files.reading import NoGoldError, UnknownFormatError, read_answers
     from evals.answer_files.what_to_type import verdicts_to_name
     from evals.audit.reading import graded, graded_programs, programs, refuse_curve, verdict_table
-    from evals.data.rows import NO_TABLE
+    from evals.data.rows import NotJSONError
     from evals.grading import Grader
 
     try:
         table = verdict_table(path, reading.columns, reading.label_threshold)
-    except UsageError as error:
-        if "not JSON" in str(error) or NO_TABLE in str(error):
-            refuse_curve(path)
+    except NotJSONError:
+        refuse_curve(path)
         raise
     if table is not None:
         return table, None
     try:
         file = read_answers(path, reading)
-    except UsageError as error:
-        unknown = "no known format" in str(error)
-        if not unknown and ("no gold answer" not in str(error) or reading.columns):
+    except (UnknownFormatError, NoGoldError) as error:
+        unknown = isinstance(error, UnknownFormatError)
+        if not unknown and reading.columns:
             raise
         verdicts = verdicts_to_name(contents(path), lambda columns: _reads(path, columns, reading.label_threshold))
         curve = "\nA curve needs metric=NAME." if unknown else ""

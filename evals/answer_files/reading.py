@@ -29,6 +29,14 @@ from evals.suggest import expected
 LOST = "gold: the file's is empty; the tool that wrote it left nothing of it"
 
 
+class UnknownFormatError(UsageError):
+    """The rows of a file have the fields of no known format."""
+
+
+class NoGoldError(UsageError):
+    """A row has no gold."""
+
+
 @dataclass(frozen=True)
 class Reading:
     """A user's facts about a file that it does not state.
@@ -221,13 +229,16 @@ def _part(path: Path, reading: Reading, golds: Golds | None, paths: Sequence[Pat
                 if not sample.golds and form is not None and form.about.loses_golds:
                     sample = replace(sample, golds=("",), sampling_error=sample.sampling_error or LOST)
                 if not sample.golds:
-                    raise UsageError(sample.golds.why if isinstance(sample.golds, Unread) else missing_gold(row))
+                    if isinstance(sample.golds, Unread):
+                        raise UsageError(sample.golds.why)
+                    raise NoGoldError(missing_gold(row))
                 sample = as_asked(sample, reading.golds, None if form is None else form.about.golds)
                 if reading.benchmark is not None:
                     sample = replace(sample, benchmark=reading.benchmark)
                 samples.append((number, settled(sample if is_gold(sample.gold) else read_prose(sample))))
         except ValueError as error:
-            raise UsageError(f"{path}, row {number}: {error}") from error
+            kind = NoGoldError if isinstance(error, NoGoldError) else UsageError
+            raise kind(f"{path}, row {number}: {error}") from error
     if form is not None and form.about.name == "lm_eval":
         samples = _without_filters(samples)
     return _Part(path, form, objects, samples)
@@ -250,7 +261,7 @@ def _form(
     if len(objects) == 1 and is_scores(first, words=True):
         raise UsageError(f"{path}: {without_samples(first)}")
     near = nearest(first)
-    raise UsageError(
+    raise UnknownFormatError(
         f"{path}: no known format has these fields"
         + (f" ({near})" if near else "")
         + f". {columns_to_name(objects, lambda columns: _reads(paths, reading, columns), reading.gold is not None)}"

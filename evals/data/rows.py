@@ -86,7 +86,7 @@ def _json_lines(path: Path) -> Iterator[dict[str, Any]]:
             value = parsed(line, where)
         except ValueError:
             if first and line.lstrip()[:1] not in ("{", "["):
-                raise UsageError(f"{where}: {NO_TABLE}") from None
+                raise NotJSONError(f"{where}: {NO_TABLE}") from None
             if not first:
                 raise
             value = _whole(line + "".join(text for _, text in lines), where)
@@ -210,7 +210,7 @@ def parsed(text: str, where: str) -> Any:
     except RecursionError as error:
         raise UsageError(f"{where}: nested too deeply") from error
     except ValueError as error:  # not JSON, or a number of thousands of digits
-        raise UsageError(f"{where}: not JSON ({str(error).splitlines()[0]})") from error
+        raise NotJSONError(f"{where}: not JSON ({str(error).splitlines()[0]})") from error
     return value
 
 
@@ -218,6 +218,10 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """The object of these pairs. In JSON the last of two values of one key would win in silence."""
     refuse_twice([name for name, _ in pairs], "the key")
     return dict(pairs)
+
+
+class NotJSONError(UsageError):
+    """A text is no JSON."""
 
 
 class TwiceError(UsageError):

@@ -484,3 +484,12 @@ def test_wrong_answers_that_the_authors_grader_accepts_are_its_doing(tmp_path: P
     rows = [{"problem_id": str(n), "answer": "7", "response": r"\boxed{8}", "expected": n < 15} for n in range(20)]
     (tmp_path / "judged.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     assert rlvr.audit(tmp_path / "judged.jsonl", printed="75.0")["verdict"] == "made by the grader"
+
+
+@pytest.mark.parametrize("name", ["no known format.jsonl", "no gold answer.jsonl"])
+def test_the_name_of_a_file_decides_nothing(name: str, tmp_path: Path) -> None:
+    """The advice of another fault was added where a path held the words of its sentence."""
+    (tmp_path / name).write_text('{"problem_id": "a", "gold": ["1", "2"], "response": "1"}\n')
+    with pytest.raises(UsageError, match="golds=any") as refused:
+        rlvr.audit(tmp_path / name, printed="50.0")
+    assert "For verdicts alone" not in str(refused.value)
