@@ -124,7 +124,7 @@ def sample_of(row: Mapping[str, object], columns: Mapping[str, str]) -> Sample:
     """A sample with nothing but the columns of its row, which are written out again. One that was given to another name
     of ours, and has one of them, is kept as NAME_in_file."""
     away = {source for column, source in columns.items() if source in READ and source != column}
-    return Sample(others={f"{name}_in_file" if name in away else name: value for name, value in row.items()})
+    return Sample(extras={f"{name}_in_file" if name in away else name: value for name, value in row.items()})
 
 
 def with_values(
@@ -189,4 +189,4 @@ def _with(sample: Sample, name: str, value: object, label: str) -> Sample:
         case "step":
             return replace(sample, step=value if isinstance(value, str | int | float) else None)
         case _:
-            return replace(sample, others={**sample.others, name: value})
+            return replace(sample, extras={**sample.extras, name: value})
