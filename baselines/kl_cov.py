@@ -44,8 +44,8 @@ def kl_cov(batch: TokenBatch, *, share: Share, coefficient: NonNegative) -> Tens
     """
     covariances, counts = token_covariance(batch)
     penalties = covariances.new_zeros(batch.mask.shape)
-    taken = covariances.new_zeros(len(covariances))
+    coefficients = covariances.new_zeros(len(covariances))
     order = covariances.sort(descending=True, stable=True).indices
-    taken[order[: share_of(share, len(covariances))]] = coefficient
-    penalties[counts] = taken
+    coefficients[order[: share_of(share, len(covariances))]] = coefficient
+    penalties[counts] = coefficients
     return penalties

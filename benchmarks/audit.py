@@ -556,10 +556,10 @@ def best_of_a_plateau_in_a_curve(rng: np.random.Generator, folder: Path) -> Plan
 def best_of_a_plateau_of_three_seeds(rng: np.random.Generator, folder: Path) -> Plant:
     means = np.clip(0.1 + 0.12 * np.arange(9), 0, 0.46)
     values = [list(rng.binomial(500, means) / 500) for _ in range(3)]
-    files = [curve(folder / f"s{i}.csv", of, n_problems=500) for i, of in enumerate(values)]
-    of_last = any(max(map(max, values)) == of[-1] for of in values)
-    said = ("seed", ("within seeds",)) if of_last else ("If all were one model", (CHOICE,))
-    return Plant(files, max(map(max, values)), *said, {"metric": "eval_acc"})
+    files = [curve(folder / f"s{i}.csv", scores, n_problems=500) for i, scores in enumerate(values)]
+    of_last = any(max(map(max, values)) == scores[-1] for scores in values)
+    expectation = ("seed", ("within seeds",)) if of_last else ("If all were one model", (CHOICE,))
+    return Plant(files, max(map(max, values)), *expectation, {"metric": "eval_acc"})
 
 
 @cause

@@ -114,9 +114,9 @@ def measured(metric: str, rates: Array, n: int, k: int, rng: np.random.Generator
         by_correct = np.array([pass_at_k(n, c, k) if metric == "pass" else c / n for c in range(n + 1)])
         return np.asarray(by_correct[rng.binomial(n, rates)])
     votes = rng.multinomial(n, _chances(rates))
-    kinds, which = np.unique(votes.reshape(-1, 3) @ [1, n + 1, (n + 1) ** 2], return_inverse=True)
+    kinds, kind_of_row = np.unique(votes.reshape(-1, 3) @ [1, n + 1, (n + 1) ** 2], return_inverse=True)
     values = [_majority(n, v % (n + 1), v // (n + 1) % (n + 1), v // (n + 1) ** 2, k) for v in map(int, kinds)]
-    return np.asarray(np.array(values)[which].reshape(rates.shape))
+    return np.asarray(np.array(values)[kind_of_row].reshape(rates.shape))
 
 
 @cache

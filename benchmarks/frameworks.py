@@ -127,11 +127,11 @@ def page() -> str:
     policy, ids, attention, batch = sampled()
     arms = frameworks(RECIPE)
     vectors = {key: gradient(e, policy, ids, attention, batch) for key, (_, e) in arms.items()}
-    ours = vectors["grpo_trl"]
+    reference = vectors["grpo_trl"]
     rows = []
     for key, (title, e) in arms.items():
         v = vectors[key]
-        cosine = float(v @ ours / (v.norm() * ours.norm()))
+        cosine = float(v @ reference / (v.norm() * reference.norm()))
         rows.append(
             [
                 key,
@@ -139,7 +139,7 @@ def page() -> str:
                 *described(e),
                 *FILTERS[key],
                 f"{cosine:.4f}",
-                f"{v.norm() / ours.norm():.3f}",
+                f"{v.norm() / reference.norm():.3f}",
             ]
         )
     gaps = (batch.need("logp") - batch.need("old_logp"))[batch.mask]

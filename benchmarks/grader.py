@@ -129,8 +129,8 @@ def main() -> int:
         parser.error(f"--texts: expected folders, found none at {', '.join(missing)}")
     shown_command = "nox -s grader" + (" -- --texts FOLDER ..." if given.texts else "")
     heading = made_by(shown_command) if given.write else ""  # refuses before anything is graded
-    ours = [pair for name, path in OUR_SETS.items() for pair in own_pairs(name, path)]
-    pairs = [pair for pair in (*ours, *labelled_pairs()) if pair.set in given.sets]
+    own_set_pairs = [pair for name, path in OUR_SETS.items() for pair in own_pairs(name, path)]
+    pairs = [pair for pair in (*own_set_pairs, *labelled_pairs()) if pair.set in given.sets]
     pairs = with_texts(pairs, given.texts)
     at_hand = [pair for pair in pairs if pair.gold is not None]
     our_verdicts, mv_verdicts = grade(at_hand), math_verify(at_hand, given.kept)
@@ -498,7 +498,7 @@ def families(pairs: Sequence[Pair], our_verdicts: Sequence[bool | None], mv_verd
 
 def sets(pairs: Sequence[Pair], at_hand: Sequence[Pair]) -> str:
     """How each set was used, and its first scoring."""
-    labelled, graded = (Counter(pair.set for pair in some) for some in (pairs, at_hand))
+    labelled, graded = (Counter(pair.set for pair in group) for group in (pairs, at_hand))
     rows = []
     for name, (use, first) in SETS.items():
         scored = ("", "", "") if first is None else (first.when, f"{first.ours:.2f}", f"{first.math_verify:.2f}")
@@ -535,9 +535,9 @@ def disagreements(
     )
 
 
-def wrong_accepts(pairs: Sequence[Pair], mine: Sequence[bool | None]) -> str:
+def wrong_accepts(pairs: Sequence[Pair], our_verdicts: Sequence[bool | None]) -> str:
     """How many wrong accepts have which reason, in short: the convention by its name, or whose mistake it is."""
-    reasons = [p.reason or p.about for p, accepted in zip(pairs, mine, strict=True) if accepted and not p.label]
+    reasons = [p.reason or p.about for p, accepted in zip(pairs, our_verdicts, strict=True) if accepted and not p.label]
     counts = Counter(re.split(r": |; ", reason)[0] for reason in reasons)
     return (
         "## Wrong accepts\n\nThe grader accepts these pairs, and their label is incorrect. A person read each pair. "

@@ -66,7 +66,7 @@ def places(source: str) -> list[tuple[int, int]]:
     return [(number, way) for number, node in nodes for way in range(len(_ways(node)))]
 
 
-def made(path: str, source: str, place: tuple[int, int]) -> Mutant:
+def mutant_at(path: str, source: str, place: tuple[int, int]) -> Mutant:
     """The mutant of a file at one of its `places`."""
     tree, (number, way) = ast.parse(source), place
     node = list(ast.walk(tree))[number]
@@ -150,7 +150,7 @@ def sample(root: Path, packages: Sequence[str], count: int, seed: int) -> list[M
     while len(mutants) < count:
         (path,) = draw.choices(list(texts), [text.count("\n") for text in texts.values()])
         if candidates := places(texts[path]):
-            mutant = made(path, texts[path], draw.choice(candidates))
+            mutant = mutant_at(path, texts[path], draw.choice(candidates))
             mutants[str(mutant)] = mutant
     return list(mutants.values())
 

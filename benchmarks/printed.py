@@ -44,9 +44,11 @@ class Column:
     @property
     def sizes(self) -> tuple[int, ...]:
         """The numbers of problems that the benchmark can have."""
-        some = self.protocol.value("rows", self.benchmark) if self.protocol.has_value("rows", self.benchmark) else None
-        rows = some or benchmarks.task(self.benchmark)["metadata"]["rows"]
-        return (rows,) if some else OTHER_SIZES.get(self.benchmark, (rows,))
+        rows_used = (
+            self.protocol.value("rows", self.benchmark) if self.protocol.has_value("rows", self.benchmark) else None
+        )
+        rows = rows_used or benchmarks.task(self.benchmark)["metadata"]["rows"]
+        return (rows,) if rows_used else OTHER_SIZES.get(self.benchmark, (rows,))
 
     @property
     def stated(self) -> int | None:

@@ -106,8 +106,8 @@ def _generate(path: Path, rounds: int) -> Row:
     counts: dict[str, int] = {}
 
     def run_engine() -> None:
-        done = [c for batch in engine.generate(requests, Decoding(1.0, 1.0, TOKENS)) for c in batch]
-        counts["ours"] = sum(c.tokens for c in done)
+        completions = [c for batch in engine.generate(requests, Decoding(1.0, 1.0, TOKENS)) for c in batch]
+        counts["ours"] = sum(c.tokens for c in completions)
 
     def run_library() -> None:
         torch.manual_seed(0)
@@ -169,14 +169,14 @@ def _step(name: str, model: Path, folder: Path, parts: int, with_method: bool) -
             declared, TrlHardware(device="cpu", micro_batch=PROMPTS * GROUP // parts), seed=0, out_dir=folder
         )
     )
-    made: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "model": str(model),
         "reward_funcs": [lambda completions, **_: [0.0] * len(completions)],
         "args": config,
         "train_dataset": Dataset.from_list([{"prompt": "1"}] * PROMPTS),
         "processing_class": AutoTokenizer.from_pretrained(model, padding_side="left"),
     }
-    trainer: Any = MethodTrainer(declared, **made) if with_method else GRPOTrainer(**made)
+    trainer: Any = MethodTrainer(declared, **arguments) if with_method else GRPOTrainer(**arguments)
     batch = _rollout(trainer.model.config.vocab_size)
     trainer._generate_and_score_completions = lambda _: dict(batch)
     trainer.model.train()

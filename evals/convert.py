@@ -66,5 +66,5 @@ def refuse_converted(path: Path) -> None:
         )
     if path.suffix in CONVERTED:
         what, suffix, code = CONVERTED[path.suffix]
-        made = shlex.quote(str(path.with_suffix(suffix)))
-        raise UsageError(f'{path} is {what}, which is not read. Convert it: python -c "{code.format(path)}" > {made}')
+        target = shlex.quote(str(path.with_suffix(suffix)))
+        raise UsageError(f'{path} is {what}, which is not read. Convert it: python -c "{code.format(path)}" > {target}')

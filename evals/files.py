@@ -51,8 +51,8 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
 
 def _keep_owner(part: Path, status: os.stat_result) -> bool:
     """Give a file the mode and the owner of the one that it replaces. False if this process may not."""
-    made = part.stat()
-    if (made.st_uid, made.st_gid) != (status.st_uid, status.st_gid):
+    part_status = part.stat()
+    if (part_status.st_uid, part_status.st_gid) != (status.st_uid, status.st_gid):
         try:
             os.chown(part, status.st_uid, status.st_gid)
         except PermissionError:

@@ -107,8 +107,8 @@ def _tokenizer(source: Path, fields: Mapping[str, Any]) -> Any:
         unknown = fields[f"{GGML}unknown_token_id"]
         begin = special["bos_token"] if fields.get(f"{GGML}add_bos_token", True) else None
         scores, kinds = fields[f"{GGML}scores"], fields[f"{GGML}token_type"]
-        made = sentence_pieces.tokenizer(pieces, scores, kinds, unknown=unknown, begin=begin)
-        tokenizer: Any = PreTrainedTokenizerFast(tokenizer_object=made, unk_token=pieces[unknown])
+        base = sentence_pieces.tokenizer(pieces, scores, kinds, unknown=unknown, begin=begin)
+        tokenizer: Any = PreTrainedTokenizerFast(tokenizer_object=base, unk_token=pieces[unknown])
         tokenizer.chat_template = fields.get(f"{PREFIX}chat_template")
     elif kind == "gpt2" and split in SPLITS:
         tokenizer = AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name)

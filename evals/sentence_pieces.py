@@ -46,15 +46,15 @@ def tokenizer(
 
     ids = {piece: number for number, piece in enumerate(pieces)}
     model = models.BPE(ids, merges(pieces, scores, kinds), unk_token=pieces[unknown], byte_fallback=True, fuse_unk=True)
-    made = Tokenizer(model)
-    made.normalizer = normalizers.Replace(" ", SPACE)
-    made.decoder = decoders.Sequence([decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse()])
+    result = Tokenizer(model)
+    result.normalizer = normalizers.Replace(" ", SPACE)
+    result.decoder = decoders.Sequence([decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse()])
     # both kinds are found in the text before any merge, the leftmost and longest first, and are never merged
     whole = [(piece, kind) for piece, kind in zip(pieces, kinds, strict=True) if kind in (CONTROL, USER_DEFINED)]
-    made.add_tokens([AddedToken(piece, normalized=False, special=kind == CONTROL) for piece, kind in whole])
+    result.add_tokens([AddedToken(piece, normalized=False, special=kind == CONTROL) for piece, kind in whole])
     if begin is not None:
         first = pieces[begin]
-        made.post_processor = processors.TemplateProcessing(
+        result.post_processor = processors.TemplateProcessing(
             single=f"{first} $A", pair=f"{first} $A {first}:1 $B:1", special_tokens=[(first, begin)]
         )
-    return made
+    return result

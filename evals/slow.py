@@ -41,8 +41,8 @@ def slow(what: str) -> Iterator[Told]:
         if terminal and wait == REFRESH_S:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
-    def count(unit: str, done: int, total: int) -> None:
-        counted[0] = f"{done:,} of {total:,} {unit} "
+    def count(unit: str, number: int, total: int) -> None:
+        counted[0] = f"{number:,} of {total:,} {unit} "
 
     thread = threading.Thread(target=tell, name="slow", daemon=True)
     thread.start()

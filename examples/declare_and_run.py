@@ -22,8 +22,8 @@ def main(steps: int) -> None:
         print(f"{key:<24} {value.value!r:<32} {value.origin}: {value.note}")
     # tiny scale replaces the model, the data and the sizes. Its numbers show that the method trains, nothing else
     small = {"max_steps": steps, "protocol.n": 2, "protocol.ks": [1, 2], "protocol.benchmarks": ["tiny_short"]}
-    done = rlvr.run(declared, arm="entropy_advantage", scale="tiny", hardware={"device": "cpu"}, **small)
-    run = done.runs["tiny/entropy_advantage"]
+    trained = rlvr.run(declared, arm="entropy_advantage", scale="tiny", hardware={"device": "cpu"}, **small)
+    run = trained.runs["tiny/entropy_advantage"]
     print(run.name)
     print(run.scores(ks=[1, 2]))
 

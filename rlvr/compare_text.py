@@ -15,13 +15,13 @@ def blocks(result: CompareResult) -> list[Block]:
     """One table a benchmark, 80 columns wide; the JSON document also has the uncorrected p-values."""
     lines: list[Block] = [f"A: {result.a}", f"B: {result.b}"]
     for benchmark in dict.fromkeys(line.benchmark for line in result.lines):
-        own = [line for line in result.lines if line.benchmark == benchmark]
+        lines_of_benchmark = [line for line in result.lines if line.benchmark == benchmark]
         header = ("metric", "A", "B", "A - B", "95 % interval", "p (Holm)", "verdict")
         lines += [
             "",
-            paragraph(f"{benchmark}: {problems_in_both(own)}"),
+            paragraph(f"{benchmark}: {problems_in_both(lines_of_benchmark)}"),
             "",
-            Table(header, [cells(line) for line in own]),
+            Table(header, [cells(line) for line in lines_of_benchmark]),
         ]
     return [*lines, "", *map(paragraph, notes(result))]
 
@@ -36,4 +36,4 @@ def printed(result: CompareResult) -> Table:
     """All lines as one table, for a paper: the methods' names as headings, the metrics with their units."""
     a, b = short_name(result.a), short_name(result.b)
     header = ("benchmark", "metric", a, b, "difference", "95 % interval", "p (Holm)", "verdict")
-    return Table(header, [(of.benchmark, f"{of.name} ({of.unit})", *cells(of)[1:]) for of in result.lines])
+    return Table(header, [(line.benchmark, f"{line.name} ({line.unit})", *cells(line)[1:]) for line in result.lines])

@@ -167,15 +167,15 @@ def _two_arms(
         settings = next(iter(m.runs.values())).settings
         return {key for key, value in values.items() if str(settings.get(key, {}).get("value")) == str(value)}
 
-    found = [m for m in gather(paper, [r for r in runs(paper=paper, scale=scale) if r.arm in arms]) if m.seeds]
-    known = {key for m in found for run in m.runs.values() for key in run.settings}
-    if found and (unknown := sorted(values.keys() - known)):
+    measured = [m for m in gather(paper, [r for r in runs(paper=paper, scale=scale) if r.arm in arms]) if m.seeds]
+    known = {key for m in measured for run in m.runs.values() for key in run.settings}
+    if measured and (unknown := sorted(values.keys() - known)):
         near = nearest(unknown[0], known | signature.options(compare).keys() - {"a", "b", "values"})
         raise UsageError(f"{unknown[0]}={values[unknown[0]]}: no option, and no value of these arms. {near}")
     pairs = [
         (a, b)
-        for a in found
-        for b in found
+        for a in measured
+        for b in measured
         if [a.arm, b.arm] == [*arms] and same_setting(a, b) and comparable(a, b) and model in (None, a.model, a.base)
         if given(a) | given(b) == values.keys()
     ]
@@ -183,13 +183,13 @@ def _two_arms(
     if not pairs:
         declared = dict.fromkeys(arm.key for arm in catalogue.load(paper).arms)
         for arm in arms:
-            if arm not in {m.arm for m in found}:
+            if arm not in {m.arm for m in measured}:
                 choose("arm", [split_key(arm)[0]], declared)
-        there = ", ".join(m.label(f"{m.base}/{m.arm}") for m in found) or "none"
-        raise UsageError(f"arm={','.join(arms)}: expected finished runs of both in {home()}, found {there}")
+        available = ", ".join(m.label(f"{m.base}/{m.arm}") for m in measured) or "none"
+        raise UsageError(f"arm={','.join(arms)}: expected finished runs of both in {home()}, found {available}")
     if len(pairs) > 1:
-        which = "Give what tells them apart, a declared value too"
-        raise UsageError(f"arm={','.join(arms)}: both were trained with: {'; '.join(each)}. {which}")
+        remedy = "Give what tells them apart, a declared value too"
+        raise UsageError(f"arm={','.join(arms)}: both were trained with: {'; '.join(each)}. {remedy}")
     arms_read = [
         read_run(
             *(m.runs[seed].folder for seed in m.seeds), name=f"{m.arm} ({len(m.seeds)} seed{'s' * (len(m.seeds) > 1)})"

@@ -60,8 +60,10 @@ def candidates(prefix: str, parsed_args: argparse.Namespace, **_: object) -> lis
     # in a list, [a,b or a,b, the last name is completed
     before = value[: max(value.rfind(","), value.rfind("[")) + 1]
     chosen = before.lstrip("[").split(",")
-    made = [f"{key}={before}{name}" for name in names if f"{before}{name}".startswith(value) and name not in chosen]
-    return made or ([] if key.rpartition(".")[2] in ALSO_FILES else [prefix])
+    candidates_found = [
+        f"{key}={before}{name}" for name in names if f"{before}{name}".startswith(value) and name not in chosen
+    ]
+    return candidates_found or ([] if key.rpartition(".")[2] in ALSO_FILES else [prefix])
 
 
 def _names(key: str, words: Iterable[str]) -> list[str] | None:

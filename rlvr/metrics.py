@@ -91,8 +91,13 @@ def maj_at_k(answers: Sequence[Sequence[Hashable]], gold: Sequence[Hashable], k:
     correct = [[answer == right for answer in row] for row, right in zip(answers, gold, strict=True)]
     numbers: list[list[int | None]] = []
     for row in answers:
-        seen: dict[Hashable, int] = {}
-        numbers.append([None if answer is None else seen.setdefault(answer, len(seen)) for answer in row])
+        numbers_of_answers: dict[Hashable, int] = {}
+        numbers.append(
+            [
+                None if answer is None else numbers_of_answers.setdefault(answer, len(numbers_of_answers))
+                for answer in row
+            ]
+        )
     return _score(_table(correct, numbers), "maj", k)
 
 

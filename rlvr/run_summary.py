@@ -51,8 +51,8 @@ def blocks(summary: Summary) -> list[Block]:
         )
         for a, b in summary.alike
     ]
-    for found in summary.differences:
-        lines += ["", *_difference(summary.benchmark, found)]
+    for difference in summary.differences:
+        lines += ["", *_difference(summary.benchmark, difference)]
     more = f"; also measured: {', '.join(summary.more_benchmarks)}" if summary.more_benchmarks else ""
     lines += ["", paragraph(f"runs: {summary.folders[0].parent}{more}")]
     if summary.paper in catalogue.papers():
@@ -71,8 +71,8 @@ def so_far_blocks(name: str, run: Run) -> list[Block]:
     last: dict[str, Any] = rows[-1] if rows else {"scores": {}, "step": 0}
     scores = [
         (benchmark, f"{100 * score['value']:.1f}", f"avg@{score['k']}")
-        for benchmark, found in last["scores"].items()
-        for score in found.values()
+        for benchmark, of_benchmark in last["scores"].items()
+        for score in of_benchmark.values()
         if score["metric"] == "avg" and score["value"] is not None
     ]
     lines: list[Block] = [paragraph(f"{name}: {run.so_far}. It is not finished: the same command goes on.")]
@@ -95,8 +95,8 @@ def _numbers(summary: Summary) -> list[Block]:
     for arm, row in zip(shown, rows, strict=True):
         if arm.score is not None and arm.score.interval is not None:
             covers.setdefault(arm.score.interval.covers, []).append(row[0])
-    of = {what: f" of {', '.join(names)}" if len(covers) > 1 else "" for what, names in covers.items()}
-    lines += [paragraph(f"Intervals{of[what]} cover {MEANING[what]}") for what in covers]
+    scope = {what: f" of {', '.join(names)}" if len(covers) > 1 else "" for what, names in covers.items()}
+    lines += [paragraph(f"Intervals{scope[what]} cover {MEANING[what]}") for what in covers]
     if any(s.interval is not None and s.interval.rough for s in scores):
         lines.append(paragraph(f"{ROUGH}."))
     return lines
@@ -115,12 +115,12 @@ def _difference(benchmark: str | None, compared: ArmDifference) -> list[str]:
     question = f"Does {compared.arm} score higher than {compared.than} on {benchmark}?"
     if line.difference is None or line.interval is None:
         return [paragraph(f"{question} Not known: {line.why}.")]
-    found = f"{100 * line.difference:+.1f} points {bounds_text(line.interval, 100, '+.1f')}, paired by problem"
+    gain = f"{100 * line.difference:+.1f} points {bounds_text(line.interval, 100, '+.1f')}, paired by problem"
     if line.verdict == "not resolved":
         if abs(line.difference) < 0.0005:  # +0.0 points
-            return [paragraph(f"{question} Not resolved: {found}.")]
+            return [paragraph(f"{question} Not resolved: {gain}.")]
         resolve = f"about {compared.needed} training seeds of each" if compared.needed else "more problems and seeds"
-        text = f"{question} Not resolved: {found}. A true difference of this size needs {resolve}"
+        text = f"{question} Not resolved: {gain}. A true difference of this size needs {resolve}"
         if compared.needed and min(line.seeds_a, line.seeds_b) < MIN_SEEDS:
             text += ", if training seeds spread as is assumed (three of each would measure it)"
         runs = shlex.quote(f"runs=[{','.join(compared.runs)}]")
@@ -130,6 +130,6 @@ def _difference(benchmark: str | None, compared: ArmDifference) -> list[str]:
     if line.undone_by:
         answer += ", for trainings that do not collapse"
     if line.seeds_covered:
-        return [paragraph(f"{question} {answer}: {found}.")]
+        return [paragraph(f"{question} {answer}: {gain}.")]
     more = "For the methods, train three seeds of each."
-    return [paragraph(f"{question} {answer}, of these checkpoints: {found}. {more}")]
+    return [paragraph(f"{question} {answer}, of these checkpoints: {gain}. {more}")]

@@ -59,12 +59,14 @@ class Run(Tabular):
         Raises:
             ValueError: an unknown metric, or k < 1.
         """
-        found = []
+        rows = []
         for name, table in self.measured.tables.items():
             used = ks_of(self.seeds[0], name, table) if ks is None else ks
-            own = reported(table, used, self.seeds[0].policy(name))
-            found += [(name, s) for s in (own if metrics is None else score(table, ks=used, metrics=metrics))]
-        return Scores(found)
+            benchmark_scores = reported(table, used, self.seeds[0].policy(name))
+            rows += [
+                (name, s) for s in (benchmark_scores if metrics is None else score(table, ks=used, metrics=metrics))
+            ]
+        return Scores(rows)
 
     def rows(self) -> Sequence[Mapping[str, Any]]:
         return self.scores().rows()

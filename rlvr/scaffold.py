@@ -55,12 +55,12 @@ def new(
     values = {"name": name, "stage": stage, "reads": stage in READING}
     places = {"method.py": package, "paper.py": package, "published.csv": package, "test.py": test.parent}
     package.mkdir()
-    made = [package / "__init__.py"]
-    made[0].touch()
+    paths = [package / "__init__.py"]
+    paths[0].touch()
     for file, place in places.items():
-        made.append(place / (test.name if file == "test.py" else file))
-        made[-1].write_text(templates.get_template(f"{file}.jinja").render(values).rstrip() + "\n", encoding="utf-8")
-    files = [str(path) for path in made]
+        paths.append(place / (test.name if file == "test.py" else file))
+        paths[-1].write_text(templates.get_template(f"{file}.jinja").render(values).rstrip() + "\n", encoding="utf-8")
+    files = [str(path) for path in paths]
     logger.info("docs/tutorials/add-a-method.md says what to change, in which order")
     steps = f"next: pytest {test.relative_to(folder)}\n      rlvr run paper={name}"
     return Result({"files": files}, "\n".join([*files, steps]), [{"file": file} for file in files])

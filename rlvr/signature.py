@@ -78,10 +78,10 @@ def kinds(option: inspect.Parameter) -> list[object]:
 
 def _kinds(hint: object) -> list[object]:
     parts = get_args(hint) if get_origin(hint) in (UnionType, Union) else [hint]
-    found = dict.fromkeys(map(_kind, parts))
-    if Path in found:
-        found.pop(str, None)
-    return list(found)
+    kinds = dict.fromkeys(map(_kind, parts))
+    if Path in kinds:
+        kinds.pop(str, None)
+    return list(kinds)
 
 
 def _kind(hint: object) -> object:
@@ -112,8 +112,8 @@ def called(function: F) -> F:
     @wraps(function)
     def call(*args: object, **values: object) -> object:
         for key in values.keys() - taken.parameters.keys():
-            if ours := renamed(command, key):
-                raise UsageError(f"{key}={values[key]!r}: no such option. Expected {ours}")
+            if our_name := renamed(command, key):
+                raise UsageError(f"{key}={values[key]!r}: no such option. Expected {our_name}")
         try:
             given = taken.bind(*args, **values)
         except TypeError as error:
@@ -137,7 +137,7 @@ def _refuse_none(function: Callable[..., object], option: inspect.Parameter, val
     """Raise UsageError for None, also among several values, where a value must be given."""
     if option.default is not option.empty:
         return
-    if value is None or (isinstance(value, tuple) and any(one is None for one in value)):
+    if value is None or (isinstance(value, tuple) and any(item is None for item in value)):
         raise UsageError(f"{option.name.rstrip('_')}=None: expected {_what(function, option)}")
 
 
@@ -193,7 +193,7 @@ def _refuse_empty(key: str, value: object) -> None:
 def _flat(values: Iterable[object]) -> Iterator[object]:
     """Values of which some may be lists of them, as audit([a, b]) for audit(a, b). A list of rows is one value."""
     for value in values:
-        if isinstance(value, (list, tuple)) and not any(isinstance(one, Mapping) for one in value):
+        if isinstance(value, (list, tuple)) and not any(isinstance(item, Mapping) for item in value):
             yield from value
         else:
             yield value
@@ -321,18 +321,18 @@ def _as(kind: object, value: object, text: str) -> object:
         return _pairs(value, text)
     if _is_list(kind) and value is not None:
         [inner] = get_args(kind)
-        return [_as(inner, one, str(one)) for one in value] if isinstance(value, list) else [_as(inner, value, text)]
+        return [_as(inner, item, str(item)) for item in value] if isinstance(value, list) else [_as(inner, value, text)]
     raise LookupError(kind)
 
 
 def _pairs(value: object, text: str) -> dict[str, str]:
     """`A:B,C:D`, or an object of texts; LookupError for all else."""
-    if isinstance(value, dict) and all(isinstance(of, str) for pair in value.items() for of in pair):
+    if isinstance(value, dict) and all(isinstance(item, str) for pair in value.items() for item in pair):
         return value
     composed = unicodedata.normalize("NFC", text)  # as in the header of a CSV file (evals.data.rows)
     pairs = [part.partition(":") for part in composed.strip("{}'\"").split(",")]
-    if all(ours and theirs for ours, _, theirs in pairs):
-        return {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
+    if all(column and source for column, _, source in pairs):
+        return {column.strip(): source.strip() for column, _, source in pairs}
     raise LookupError(text)
 
 
@@ -340,8 +340,8 @@ def descriptions(function: Callable[..., object]) -> dict[str, str]:
     """Parameter of a function, or field of a class -> its description in the docstring."""
     arguments = inspect.cleandoc(function.__doc__ or "").partition("\nArgs:\n")[2]
     arguments = re.split(r"\n(?:Returns|Raises):\n", arguments)[0]
-    found = re.findall(r"^    \**(\w+): (.*(?:\n {8,}.*)*)", arguments, flags=re.MULTILINE)
-    return {name: " ".join(text.split()) for name, text in found}
+    entries = re.findall(r"^    \**(\w+): (.*(?:\n {8,}.*)*)", arguments, flags=re.MULTILINE)
+    return {name: " ".join(text.split()) for name, text in entries}
 
 
 def summary(function: Callable[..., object]) -> str:
@@ -360,8 +360,8 @@ def usage(name: str, function: Callable[..., object], more: Mapping[str, str], w
     known = options(function)
     entries = {_head(key, option): _text(option, described[option.name]) for key, option in known.items()}
     more = dict(more)
-    if own := next((head for head in entries if head.startswith("out=")), None):  # what else `out=` takes
-        entries[own] += f" Or out=FILE.csv: {more.pop('out=FILE.csv')}."
+    if out_entry := next((head for head in entries if head.startswith("out=")), None):  # what else `out=` takes
+        entries[out_entry] += f" Or out=FILE.csv: {more.pop('out=FILE.csv')}."
     words = filter(None, (_positional(key, option) for key, option in known.items()))
     paragraphs = [part if part.startswith(" ") else _wrapped(part, width) for part in body.strip().split("\n\n")]
     shown = [line for head, text in (entries | more).items() for line in _entry(head, text, width)]

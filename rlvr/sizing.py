@@ -70,12 +70,12 @@ def power(
         problems = benchmarks.count(benchmark or "")
     cells = [_cell(difference, noise, problems, n, seeds or (1, 3, 5, 10), power) for n in samples or (1, 4, 16, 64)]
     model = {key: sourced.as_dict() for key, sourced in noise.sourced().items()}
-    said: dict[str, Any] = {"difference": difference, "power": power, "benchmark": benchmark, "problems": problems}
-    said |= {"runs": [*names], "note": note or None}
-    document = {**said, "model": model, "most": MOST, "rows": [cell.as_dict() for cell in cells]}
+    facts: dict[str, Any] = {"difference": difference, "power": power, "benchmark": benchmark, "problems": problems}
+    facts |= {"runs": [*names], "note": note or None}
+    document = {**facts, "model": model, "most": MOST, "rows": [cell.as_dict() for cell in cells]}
     table, *checkpoints = tables = _power_tables(cells, power)
     flat = [cell.flat(power) for cell in cells]
-    return Result(document, lambda: _power_report(said, model, table, checkpoints), flat, printed=tables)
+    return Result(document, lambda: _power_report(facts, model, table, checkpoints), flat, printed=tables)
 
 
 def _measured(
@@ -179,14 +179,14 @@ _ADVICE = (
 
 
 def _power_report(
-    said: Mapping[str, Any], model: Mapping[str, Any], table: Table, checkpoints: Sequence[Table]
+    facts: Mapping[str, Any], model: Mapping[str, Any], table: Table, checkpoints: Sequence[Table]
 ) -> list[Block]:
     """`checkpoints`: the table of the test that covers problems alone, if it was asked for."""
     from evals.stats.intervals import MIN_SEEDS
 
     lines: list[Block] = [
-        f"The chance to resolve a difference of {100 * said['difference']:g} points between two methods on the same "
-        f"{said['problems']} problems, two-sided test at the 5 % level. Seeds are for each method.",
+        f"The chance to resolve a difference of {100 * facts['difference']:g} points between two methods on the same "
+        f"{facts['problems']} problems, two-sided test at the 5 % level. Seeds are for each method.",
         table,
     ]
     for apart in checkpoints:
@@ -197,13 +197,13 @@ def _power_report(
     lines += [
         "Standard deviations in points, and where they come from:",
     ]
-    for key, of in model.items():
-        source = of["note"] if of["note"].startswith("measured") else f"{of['origin']}: {of['note']}"
-        lines.append(f"  {key:<14} {100 * of['value']:>5.1f}  {source}")
-    if said["note"]:
-        lines.append(said["note"])
-    elif any(not of["note"].startswith("measured") and of["origin"] != "user" for of in model.values()):
-        lines.append(_ADVICE[min(2, len(said["runs"]))])
+    for key, value in model.items():
+        source = value["note"] if value["note"].startswith("measured") else f"{value['origin']}: {value['note']}"
+        lines.append(f"  {key:<14} {100 * value['value']:>5.1f}  {source}")
+    if facts["note"]:
+        lines.append(facts["note"])
+    elif any(not value["note"].startswith("measured") and value["origin"] != "user" for value in model.values()):
+        lines.append(_ADVICE[min(2, len(facts["runs"]))])
     return lines
 
 
@@ -294,10 +294,10 @@ def aa(runs: str, *, seeds: Sequence[int] | int | None = None) -> Result:
     runs = runs.removeprefix("[").removesuffix("]")
     check_names(runs)
     tables = {name: table.values("avg") for name, table in method(runs).tables.items()}
-    there = min((len(values) for values in tables.values()), default=0)
+    available = min((len(values) for values in tables.values()), default=0)
     sizes = at_least_one("seeds", seeds) or SIZES
-    if seeds is not None and (many := [size for size in sizes if 2 * size > there]):
-        raise UsageError(f"seeds={many[0]}: two sides need {2 * many[0]} training seeds of the method, got {there}")
+    if seeds is not None and (many := [size for size in sizes if 2 * size > available]):
+        raise UsageError(f"seeds={many[0]}: two sides need {2 * many[0]} training seeds of the method, got {available}")
     rates = false_verdicts({name: v[:, complete(v)] for name, v in tables.items()}, sizes=sizes)
     rows = []
     for rate in rates:

@@ -23,7 +23,7 @@ OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e
 
 def shown(text: str) -> str:
     """The text with every character that would control a terminal as its escape (`\\x1b`)."""
-    return OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return OBEYED.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def painted(stream: TextIO) -> Callable[[str], str]:

@@ -73,14 +73,14 @@ def tables(
     from harness.record.find import runs as find_runs
     from harness.tables.tabulate import report as tabulated
 
-    found = find_runs(*(runs or ()))
-    if not found:
-        there = "found none; in a checkout runs=results/records takes the runs that it was measured with"
-        raise UsageError(f"expected finished runs under RLVR_HOME, or in MLFLOW_TRACKING_URI's store, {there}")
+    selected = find_runs(*(runs or ()))
+    if not selected:
+        hint = "found none; in a checkout runs=results/records takes the runs that it was measured with"
+        raise UsageError(f"expected finished runs under RLVR_HOME, or in MLFLOW_TRACKING_URI's store, {hint}")
     reports = {}
     for key in chosen:
         try:
-            reports[key] = tabulated(key, found)
+            reports[key] = tabulated(key, selected)
         except BrokenPaper as error:
             if paper is not None:
                 raise
@@ -299,7 +299,7 @@ def _written(document: Document, path: Path) -> Result:
     figures = sum(len(figures) for _, figures in document.figures)
     kept, responses = (document.viewer["kept"], document.viewer["of"]) if document.viewer else (0, 0)
     counts = {"figures": figures, "responses_kept": kept, "responses": responses}
-    said = {"file": str(path), "scale": document.scale, "claims": claims, "notes": document.notes, **counts}
+    facts = {"file": str(path), "scale": document.scale, "claims": claims, "notes": document.notes, **counts}
     at = f"[{document.scale} scale] " if document.scale else ""
     lines = [f"{at}{c['outcome']}: {c['text']} ({c['where']})" for c in claims]
     lines += [f"{at}note: {shorten(note, NOTE, placeholder=' ... (whole on the page)')}" for note in document.notes]
@@ -308,7 +308,7 @@ def _written(document: Document, path: Path) -> Result:
         Table([dict(grid.names).get(name, name) for name in grid.header], grid.rows)
         for grid in (() if claims else (*document.results, *document.compared))
     ]
-    return Result(said, "\n".join(lines), claims or tables, printed=grids)
+    return Result(facts, "\n".join(lines), claims or tables, printed=grids)
 
 
 def _of_paper(

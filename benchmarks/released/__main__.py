@@ -59,12 +59,12 @@ def main() -> None:
         parser.error(f"CASE={unknown[0]}: there is no such case. The cases are {', '.join(CASES)}.")
     if given.write and given.cases:
         parser.error("--write needs all cases. Leave out CASE.")
-    made = made_by("python -m benchmarks.released FOLDER") if given.write else ""
+    origin = made_by("python -m benchmarks.released FOLDER") if given.write else ""
     batches = all_batches()
     if unreached := BRANCHES - frozenset().union(*map(branches, batches)):
         raise RuntimeError(f"no batch reaches: {sorted(unreached)}")
     rows = measured(given.cases or list(CASES), given.folder.resolve(), batches, given.jobs)
-    text = page(rows, given.folder.resolve(), DESCRIBED, made)
+    text = page(rows, given.folder.resolve(), DESCRIBED, origin)
     print(text)
     if given.write:
         write(PAGE, text)

@@ -117,12 +117,12 @@ def drawn(name: str, seed: int, *, largest_log_ratio: float | None = None, entro
     old_top = top + 0.3 * normal(rows, length, RANKS)
     is_top = (uniform(rows, length) < 0.6).double()
 
-    def seen(values: Tensor) -> Tensor:
+    def padded(values: Tensor) -> Tensor:
         return values.masked_fill(~(mask if values.dim() == 2 else mask[..., None]), 0.0)
 
     return Drawn(
         name,
-        *(seen(v) for v in (logp, old, advantages, entropies, old_entropies, top, old_top, is_top)),
+        *(padded(v) for v in (logp, old, advantages, entropies, old_entropies, top, old_top, is_top)),
         mask=mask,
         rewards=rewards,
         groups=groups,
@@ -142,7 +142,7 @@ def from_tiny_model() -> Drawn:
     generator = torch.Generator().manual_seed(0)
     entropies = -(distribution.exp() * distribution).sum(-1)
 
-    def seen(values: Tensor) -> Tensor:
+    def padded(values: Tensor) -> Tensor:
         return values.double().masked_fill(~(mask if values.dim() == 2 else mask[..., None]), 0.0)
 
     def noisy(values: Tensor, share: float) -> Tensor:
@@ -150,14 +150,14 @@ def from_tiny_model() -> Drawn:
 
     return Drawn(
         "tiny model",
-        logp=seen(batch.need("logp")),
-        old_logp=seen(batch.need("old_logp")),
-        advantages=seen(group_advantages(rewards, batch.groups)[:, None].expand(mask.shape)),
-        entropies=seen(entropies),
-        old_entropies=seen(noisy(entropies, 0.08)),
-        top_logp=seen(top),
-        old_top_logp=seen(noisy(top, 0.02)),
-        is_top=seen(ids[:, -frameworks.LENGTH :] == tokens[..., 0]),
+        logp=padded(batch.need("logp")),
+        old_logp=padded(batch.need("old_logp")),
+        advantages=padded(group_advantages(rewards, batch.groups)[:, None].expand(mask.shape)),
+        entropies=padded(entropies),
+        old_entropies=padded(noisy(entropies, 0.08)),
+        top_logp=padded(top),
+        old_top_logp=padded(noisy(top, 0.02)),
+        is_top=padded(ids[:, -frameworks.LENGTH :] == tokens[..., 0]),
         mask=mask,
         rewards=rewards,
         groups=batch.groups,

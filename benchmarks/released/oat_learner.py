@@ -82,7 +82,7 @@ def _learn(module: Any, ppo: Any, stack: ExitStack, settings: Any, step: Drawn) 
     stack.enter_context(mock.patch.object(numpy.random, "permutation", numpy.arange))
     stack.enter_context(mock.patch("os.makedirs", return_value=None))
     settings.eval_data, settings.test_split = None, "all"
-    done = 0
+    passes_run = 0
 
     class Strategy:
         grad_acc_step = 10**9  # the optimiser never steps
@@ -91,8 +91,8 @@ def _learn(module: Any, ppo: Any, stack: ExitStack, settings: Any, step: Drawn) 
             return True
 
         def backward(self, loss: Tensor, *_: Any) -> None:
-            nonlocal done
-            done += 1
+            nonlocal passes_run
+            passes_run += 1
             (loss.sum() / passes).backward()
 
         def optimizer_step(self, *_: Any) -> None: ...
@@ -126,5 +126,5 @@ def _learn(module: Any, ppo: Any, stack: ExitStack, settings: Any, step: Drawn) 
         learner.learning_step(trajectory)
     except RuntimeError as error:
         # After its last backward it takes the largest gradient norm of its optimiser steps, of which there are none.
-        if done < passes or "max()" not in str(error):
+        if passes_run < passes or "max()" not in str(error):
             raise

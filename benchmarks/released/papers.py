@@ -152,9 +152,9 @@ def one_threshold_fewer(step: Drawn) -> Tensor:
     """ceil(0.2 N) tokens exactly: of those that tie with the threshold, those that torch.topk takes."""
     kept = torch.zeros_like(step.entropies)
     valid = step.entropies[step.mask]
-    taken = torch.zeros_like(valid)
-    taken[valid.topk(-(-len(valid) // 5)).indices] = 1.0
-    kept[step.mask] = taken
+    mask = torch.zeros_like(valid)
+    mask[valid.topk(-(-len(valid) // 5)).indices] = 1.0
+    kept[step.mask] = mask
     return forking(step, gates=kept)
 
 

@@ -65,11 +65,11 @@ def released(module: str, keys: Sequence[str], folder: Path, batches: Sequence[D
         drawn, results = scratch / "batches.pt", scratch / "result"
         torch.save([batch.as_dict() for batch in batches], drawn)
         command = [sys.executable, "-m", module, ",".join(keys), str(folder), str(drawn), str(results)]
-        done = subprocess.run(command, env=environment(scratch), cwd=scratch, capture_output=True, text=True)
+        process = subprocess.run(command, env=environment(scratch), cwd=scratch, capture_output=True, text=True)
         written = {key: Path(f"{results}-{key}") for key in keys}
         for key, path in written.items():
             if not path.exists():
-                raise RuntimeError(f"{key}: the process ended with {done.returncode}:\n{done.stderr[-3000:]}")
+                raise RuntimeError(f"{key}: the process ended with {process.returncode}:\n{process.stderr[-3000:]}")
         return {key: _read(path) for key, path in written.items()}
 
 

@@ -89,11 +89,11 @@ def response_table(table: pd.DataFrame) -> pd.DataFrame:
     measured["truncated"] = (reason == "length").astype(float).where(reason.notna())
     texts = seeded["response"].tolist()
     measured["redundancy"] = [redundancy(text, "not_distinct") for text in texts]
-    made = pd.concat([measured, pd.DataFrame([asdict(flags(text)) for text in texts])], axis="columns")
+    measures = pd.concat([measured, pd.DataFrame([asdict(flags(text)) for text in texts])], axis="columns")
     if (withheld := reason.isin(WITHHELD)).any():  # no text came
         of_text = ["boxed", "redundancy", *FLAGS]
-        made[of_text] = made[of_text].astype(float).mask(withheld)
-    return made
+        measures[of_text] = measures[of_text].astype(float).mask(withheld)
+    return measures
 
 
 def shares(responses: Mapping[str, pd.DataFrame]) -> pd.DataFrame:

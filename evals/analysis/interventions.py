@@ -248,5 +248,5 @@ class PrefixedEngine:
                 Completion(r.key, text, len(r.forced), "stop" if stop else "length")
                 for r, text, stop in zip(over, texts, stopped, strict=True)
             ]
-        done = {r.key for r in over}
-        yield from self._inner.generate([r for r in prefixed if r.key not in done], decoding, on_step)
+        ended_keys = {r.key for r in over}
+        yield from self._inner.generate([r for r in prefixed if r.key not in ended_keys], decoding, on_step)

@@ -95,13 +95,13 @@ def read_subject(
 
     _check_model(name, conditions, model_path)
     tokenizer = load_tokenizer(model_path)
-    seen = {}
+    prompts_by_benchmark = {}
     for (benchmark, table), conditions_of in zip(tables.items(), (conditions[b] for b in tables), strict=True):
         if conditions_of is not None:
             where = f"{name}, {benchmark}"
             problems, prompt = _problems_and_prompt(where, benchmark, conditions_of, table, tokenizer, data_dir)
-            seen[benchmark] = {p.id: prompts.render(prompt, p, tokenizer) for p in problems}
-    return Subject(name, tables, model_path, seen)
+            prompts_by_benchmark[benchmark] = {p.id: prompts.render(prompt, p, tokenizer) for p in problems}
+    return Subject(name, tables, model_path, prompts_by_benchmark)
 
 
 def _check_model(name: str, conditions: Mapping[str, Conditions | None], model_path: str) -> None:

@@ -127,13 +127,13 @@ def read_tokens(model: Any, rows: Sequence[Encoded], *, mass: float = MASS) -> d
     with torch.inference_mode():
         parts = split(model, torch.tensor([rows[todo[0]].ids]))
         total = sum(len(rows[i].pieces) for i in todo)
-        done = 0
+        tokens_read = 0
         with slow("reading responses with the model, for their entropies") as progress:
             for batch in _batches(rows, todo):
-                progress("tokens", done, total)
+                progress("tokens", tokens_read, total)
                 values = _read_batch(parts, [rows[i] for i in batch], mass)
                 readings.update(zip(batch, values, strict=True))
-                done += sum(len(rows[i].pieces) for i in batch)
+                tokens_read += sum(len(rows[i].pieces) for i in batch)
     return readings
 
 
@@ -294,13 +294,13 @@ def _engine(model_path: str, device: str | None, dtype: str | None) -> Any:
 def _check(answers: Sequence[Response], mass: float) -> None:
     if not 0 < mass <= 1:
         raise ValueError(f"mass: expected a number in (0, 1], got {mass}")
-    seen: set[tuple[str, int]] = set()
+    samples: set[tuple[str, int]] = set()
     for answer in answers:
         key = (answer.problem_id, answer.sample)
         if answer.prompt is None:
             raise ValueError(
                 f"problem {answer.problem_id!r}: expected its prompt, got none (read_subject renders them)"
             )
-        if key in seen:
+        if key in samples:
             raise ValueError(f"problem {key[0]!r}, sample {key[1]}: there twice. Expected one model's responses")
-        seen.add(key)
+        samples.add(key)

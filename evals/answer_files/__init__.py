@@ -124,7 +124,7 @@ def grade_file(
             sum(grade.verdict is Verdict.CORRECT for grade in grades),
         ),
         explanations=explanations,
-        asked={n: _asked(rows[n - 1]) for n in explanations},
+        problem_texts={n: _problem_text(rows[n - 1]) for n in explanations},
         stated=replace(file, rows=[]),
         read=read_of(file, lambda sample: answers[id(sample)]),
         note=file.note,
@@ -231,7 +231,7 @@ def policy_for(rows: Sequence[Sample]) -> str:
     return "letter" if are_letters({row.gold for row in rows}) else "boxed_last"
 
 
-def _asked(row: Sample) -> str:
+def _problem_text(row: Sample) -> str:
     """The problem of a row, for people."""
     return f"problem {row.problem_id}" + (f": {shorten(row.problem, 200)}" if row.problem else "")
 

@@ -89,11 +89,11 @@ def refuse_columnar(row: Mapping[str, object], columns: Mapping[str, str], sampl
     paths = {column: columns.get(column, column) for column in ("problem", "answer", "response", "expected")}
     paths["answer"] = "gold" if paths["answer"] not in row and "gold" in row else paths["answer"]
     lists = {column: path for column, path in paths.items() if isinstance(reach(row, path), list)}
-    made = ", ".join(f"{column}: .[{at}]" for at, column in enumerate(lists))
+    pairs = ", ".join(f"{column}: .[{at}]" for at, column in enumerate(lists))
     columns_of = ", ".join(map(in_jq, lists.values()))
     raise UsageError(
         f"answer is {short(list(golds))}, and there are as many responses as golds. If each response has its own gold, "
-        f"write a row for each: {jq(f'[{columns_of}] | transpose[] | {{{made}}}')} > rows.jsonl. If all are golds of "
+        f"write a row for each: {jq(f'[{columns_of}] | transpose[] | {{{pairs}}}')} > rows.jsonl. If all are golds of "
         "one problem, type golds=any (a response is right that has one of them) or golds=all (that lists them all)"
     )
 
@@ -124,7 +124,7 @@ def sample_of(row: Mapping[str, object], columns: Mapping[str, str]) -> Sample:
     """A sample with nothing but the columns of its row, which are written out again. One that was given to another name
     of ours, and has one of them, is kept as NAME_in_file."""
     away = {source for column, source in columns.items() if source in READ and source != column}
-    return Sample(others={f"{name}_in_file" if name in away else name: value for name, value in row.items()})
+    return Sample(extras={f"{name}_in_file" if name in away else name: value for name, value in row.items()})
 
 
 def with_values(
@@ -140,26 +140,26 @@ def with_values(
     """
     texts = responses_of(values["response"]) if "response" in values else []
     several = isinstance(values.get("response"), list) and len(samples) == 1
-    made = [samples[0]] * len(texts) if several else list(samples)
+    results = [samples[0]] * len(texts) if several else list(samples)
     rest = {name: values[name] for name in sorted(values, key=lambda name: name not in _FIRST) if name != "response"}
     lists = {
         name: values_of_column
         for name, values_of_column in rest.items()
         if isinstance(values_of_column, list) and (columnar or name in _PER_SAMPLE)
     }
-    lengths = {"response": len(made), **{name: len(values_of_column) for name, values_of_column in lists.items()}}
+    lengths = {"response": len(results), **{name: len(values_of_column) for name, values_of_column in lists.items()}}
     if len(set(lengths.values())) > 1:
         raise UsageError(f"lists of other lengths: {', '.join(f'{name} {length}' for name, length in lengths.items())}")
     for name, value in rest.items():
-        made = [
-            _with(sample, name, lists[name][at] if name in lists else value, label) for at, sample in enumerate(made)
+        results = [
+            _with(sample, name, lists[name][at] if name in lists else value, label) for at, sample in enumerate(results)
         ]
-    if texts and len(texts) != len(made):
-        raise UsageError(f"lists of other lengths: response {len(texts)}, samples {len(made)}")
-    replies = [replied(text, sample.finish_reason) for text, sample in zip(texts, made, strict=False)]
+    if texts and len(texts) != len(results):
+        raise UsageError(f"lists of other lengths: response {len(texts)}, samples {len(results)}")
+    replies = [replied(text, sample.finish_reason) for text, sample in zip(texts, results, strict=False)]
     return [
         replace(sample, response=replies[at][0], finish_reason=replies[at][1]) if texts else sample
-        for at, sample in enumerate(made)
+        for at, sample in enumerate(results)
     ]
 
 
@@ -189,4 +189,4 @@ def _with(sample: Sample, name: str, value: object, label: str) -> Sample:
         case "step":
             return replace(sample, step=value if isinstance(value, str | int | float) else None)
         case _:
-            return replace(sample, others={**sample.others, name: value})
+            return replace(sample, extras={**sample.extras, name: value})

@@ -26,7 +26,7 @@ class ConventionEffect:
         return f"{self.option}: {change} (correct: +{self.gained}, -{self.lost})"
 
 
-def others(conventions: Conventions) -> Iterator[tuple[str, Conventions, bool]]:
+def other_conventions(conventions: Conventions) -> Iterator[tuple[str, Conventions, bool]]:
     """Each convention changed alone: as it is typed, all of them then, and whether it accepts more."""
     for option in fields(conventions):
         value: int = getattr(conventions, option.name)
@@ -42,9 +42,9 @@ def convention_effects(
 ) -> list[ConventionEffect]:
     """The other conventions that change a verdict. One that accepts more is tried on wrong answers alone, and one that
     accepts less on correct ones."""
-    found = []
+    effects = []
     answered = [(row.golds, grade.answer, grade.verdict) for row, grade in zip(rows, grades, strict=True)]
-    for option, changed, looser in others(conventions):
+    for option, changed, looser in other_conventions(conventions):
         before = Verdict.WRONG if looser else Verdict.CORRECT
         count = sum(
             any(outcome(locate(gold), answer, changed) is True for gold in golds) is looser
@@ -52,5 +52,5 @@ def convention_effects(
             if verdict is before and answer is not None and answer not in golds
         )
         if count:
-            found.append(ConventionEffect(option, count if looser else 0, 0 if looser else count))
-    return found
+            effects.append(ConventionEffect(option, count if looser else 0, 0 if looser else count))
+    return effects

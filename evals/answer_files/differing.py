@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from evals.answer_files.conventions import others
+from evals.answer_files.conventions import other_conventions
 from evals.answer_files.own import graded_by
 from evals.answer_files.sample import Sample
 from evals.code_execution.program_grader import ProgramGrader
@@ -79,7 +79,9 @@ def differing(
         and (grade.verdict == Verdict.CORRECT) != row.expected
     ]
     triples = [(rows[i].to_grade, rows[i].response, rows[i].finish_reason) for i in differing_rows]
-    others = [grader.grade_responses(triples, other) for other in POLICIES if other != policy]
+    grades_by_policy = [
+        grader.grade_responses(triples, policy_name) for policy_name in POLICIES if policy_name != policy
+    ]
     of_file: Sequence[Grade] = []
     if decided not in (None, (policy, grader.reasoning)):
         of_file = replace(grader, reasoning=decided[1]).grade_responses(triples, decided[0])
@@ -98,7 +100,9 @@ def differing(
             str(grades[i].verdict),
             f"the file's verdict is of {graded_by(*decided)}"
             if decided and of_file and (of_file[at].verdict == Verdict.CORRECT) == rows[i].expected
-            else cause(rows[i], grades[i], [grades_of_policy[at] for grades_of_policy in others], options[at], policy),
+            else cause(
+                rows[i], grades[i], [grades_of_policy[at] for grades_of_policy in grades_by_policy], options[at], policy
+            ),
         )
         for at, i in enumerate(differing_rows)
     ]
@@ -106,16 +110,16 @@ def differing(
 
 def _option(gold: str, answer: str, conventions: Conventions, label: bool) -> str | None:
     """The convention under which the verdict would be the label's, as it is written: percent_sign=false."""
-    for option, changed, _ in others(conventions):
+    for option, changed, _ in other_conventions(conventions):
         if changed.digits == conventions.digits and outcome(locate(gold), answer, changed) is label:
             return option
     return None
 
 
-def anywhere(tags: Sequence[Grade], others: Sequence[Grade]) -> list[Grade]:
+def anywhere(tags: Sequence[Grade], qwen: Sequence[Grade]) -> list[Grade]:
     """The verdict on the answer wherever it stands: under `answer_tag` (tags) if the response has one, else `qwen`
     (others), which takes the last number of a response without a box, such as the 2 of `<answer>1/2</answer>`."""
-    return [other if tag.answer is None else tag for tag, other in zip(tags, others, strict=True)]
+    return [fallback if tag.answer is None else tag for tag, fallback in zip(tags, qwen, strict=True)]
 
 
 NOTHING = "[invalid]"  # lm-eval's answer where its filter finds none
@@ -129,7 +133,7 @@ _COMMAND = re.compile(r"\\[A-Za-z]+")
 def cause(
     row: Sample,
     grade: Grade,
-    others: Sequence[Grade],
+    other_grades: Sequence[Grade],
     option: str | None = None,
     policy: str = "boxed_last",
 ) -> str:
@@ -149,8 +153,8 @@ def cause(
         option: under which the verdict would be the label's. policy: of `grade`.
     """
     gold, answer = read_gold(row.gold), grade.answer
-    answered = [g for g in others if g.answer not in (None, answer)]
-    agreeing = any((other.verdict == Verdict.CORRECT) == row.expected for other in answered)
+    answered = [g for g in other_grades if g.answer not in (None, answer)]
+    agreeing = any((grade_elsewhere.verdict == Verdict.CORRECT) == row.expected for grade_elsewhere in answered)
     if answer is None:
         if grade.verdict == Verdict.TRUNCATED:
             return "cut off before an answer"
@@ -201,9 +205,9 @@ def read_gold(text: str) -> str:
 def gold_is_cut(row: Sample, answer: str | None) -> bool:
     """The sample is labelled correct, and the file's gold has braces that do not close, as `\\frac{1`, or a bracket
     that begins with a plus, or is their extracted answer to the letter, and ours is another."""
-    theirs, gold = row.their_answer, row.gold.strip()
+    extracted, gold = row.their_answer, row.gold.strip()
     braces = re.sub(r"\\[{}]", "", gold)
-    same = theirs is not None and theirs != answer and theirs.strip() == gold
+    same = extracted is not None and extracted != answer and extracted.strip() == gold
     broken = braces.count("{") != braces.count("}") or (_PLUS.search(gold) and not _PLUS.search(answer or ""))
     return bool(row.expected) and bool(same or broken)
 
@@ -226,13 +230,13 @@ def _words(text: str) -> set[str]:
 def _several(gold: str, answer: str, correct: bool) -> str:
     """The same values in another order or other brackets, some of them, or other values; of a correct answer, what is
     read as equal."""
-    ours, theirs = map(_values, (gold, answer))
-    if ours == theirs:
+    gold_values, answer_values = map(_values, (gold, answer))
+    if gold_values == answer_values:
         return "several values: order or brackets"
     if correct:
         same = _values(_LEFT.sub("", gold)) == _values(_LEFT.sub("", answer))
         return f"several values: read as equal{', without the left-hand side' if same else ''}"
-    if set(ours) < set(theirs) or set(theirs) < set(ours):
+    if set(gold_values) < set(answer_values) or set(answer_values) < set(gold_values):
         return "several values: one or some of a list"
     return "several values: not the same ones"
 

@@ -61,7 +61,7 @@ class Golds:
             {_plain(row[key]): golds_of_row for row, golds_of_row in golds for key in _TEXTS if key in row},
         )
 
-    def of(self, sample: Sample) -> Sample:
+    def fill(self, sample: Sample) -> Sample:
         """The sample with its gold of this file, or where there is none, with its own.
 
         Raises:

@@ -49,7 +49,7 @@ def last_name(path: str) -> str:
 
 def named(paths: Iterable[str], *names: Collection[str]) -> list[str]:
     """The paths whose innermost name is one of the names."""
-    return [path for path in paths if any(last_name(path) in of for of in names)]
+    return [path for path in paths if any(last_name(path) in group for group in names)]
 
 
 def may_be_row(row: Mapping[str, object]) -> bool:
@@ -60,6 +60,6 @@ def may_be_row(row: Mapping[str, object]) -> bool:
 def holds_rows(whole: Mapping[str, object], row: Mapping[str, object]) -> bool:
     """Whether an object is no row itself, but holds a list that begins with `row`: it has no id or problem, or the row
     has its own."""
-    own = [name for name, of in whole.items() if isinstance(of, str | int)]
-    ours = (PROBLEM_IDS, PROBLEMS, ROW_IDS)
-    return not named(own, *ours) or bool(named(row, *ours, GOLDS))
+    texts = [name for name, value in whole.items() if isinstance(value, str | int)]
+    id_names = (PROBLEM_IDS, PROBLEMS, ROW_IDS)
+    return not named(texts, *id_names) or bool(named(row, *id_names, GOLDS))

@@ -35,11 +35,11 @@ def unlike(golds: Sequence[str], answers: Sequence[str], correct: int) -> str | 
         return None
     for kind, form in KINDS.items():
         for other, other_form in KINDS.items():
-            found = [answer for answer in answers if other_form.fullmatch(answer.strip())]
-            if kind != other and len(found) >= NEARLY_ALL * len(answers) and all(map(form.fullmatch, golds)):
+            matching = [answer for answer in answers if other_form.fullmatch(answer.strip())]
+            if kind != other and len(matching) >= NEARLY_ALL * len(answers) and all(map(form.fullmatch, golds)):
                 return (
-                    f"no answer is correct: the golds are {kind}, such as {golds[0]}, and {len(found)} of "
-                    f"{len(answers)} answers are {other}, such as {found[0]}. Write both in one form first"
+                    f"no answer is correct: the golds are {kind}, such as {golds[0]}, and {len(matching)} of "
+                    f"{len(answers)} answers are {other}, such as {matching[0]}. Write both in one form first"
                 )
     return None
 

@@ -18,7 +18,7 @@ from evals.answer_files.labels import as_label
 from evals.answer_files.prose import read_prose
 from evals.answer_files.sample import Sample, settled
 from evals.answer_files.their_scores import TheirScore, recomputed
-from evals.answer_files.told import told
+from evals.answer_files.told import file_notes
 from evals.answer_files.values import Unread, short
 from evals.answer_files.what_to_type import columns_to_name, missing_gold, missing_response, unread
 from evals.code_execution.program_grader import is_gold
@@ -151,13 +151,13 @@ class _Part:
         """Whether it is of no tool's format."""
         return self.form is None or self.form is Rows
 
-    def told(self, reading: Reading) -> list[str]:
+    def notes(self, reading: Reading) -> list[str]:
         """What is to be said of how its rows were read."""
         if not self.plain:
             return []
         gold = "gold" if "gold" in self.objects[0] else "answer"
         gold, response = (reading.columns.get(ours, own) for ours, own in (("answer", gold), ("response", "response")))
-        return told(self.objects, self.samples, gold, response)
+        return file_notes(self.objects, self.samples, gold, response)
 
 
 def read_answers(path: Path | Sequence[Path], reading: Reading = NOTHING_SAID) -> AnswerFile:
@@ -187,7 +187,7 @@ def read_answers(path: Path | Sequence[Path], reading: Reading = NOTHING_SAID) -
     return AnswerFile(
         parts[0].name,
         labelled,
-        tuple((str(part.path), len(part.samples), part.name, part.tool, part.told(reading)) for part in parts),
+        tuple((str(part.path), len(part.samples), part.name, part.tool, part.notes(reading)) for part in parts),
         label,
         labels,
         recomputed(labelled, reading.label_threshold),
@@ -225,7 +225,7 @@ def _part(path: Path, reading: Reading, golds: Golds | None, paths: Sequence[Pat
             if (form is None or form is Rows) and reading.golds is None and golds is None:
                 our_columns.refuse_columnar(row, reading.columns, of_row)
             for sample in of_row:
-                sample = sample if golds is None else golds.of(sample)
+                sample = sample if golds is None else golds.fill(sample)
                 if not sample.golds and form is not None and form.about.loses_golds:
                     sample = replace(sample, golds=("",), sampling_error=sample.sampling_error or LOST)
                 if not sample.golds:

@@ -71,7 +71,7 @@ class GradeReport:
     thoughts: int = 0  # responses in which a thought begins or ends
     advice: str | None = None  # the policy that reads them, where most have no answer in the form of the one in use
     explanations: dict[int, Explanation] = field(default_factory=dict)  # by the number of the row, from 1
-    asked: dict[int, str] = field(default_factory=dict)  # the problems of these rows
+    problem_texts: dict[int, str] = field(default_factory=dict)  # the problems of these rows
     stated: AnswerFile | None = None  # without its rows
     read: list[Read] = field(default_factory=list)  # one per file
     note: str | None = None  # how to compare with verdicts of the authors that are there, where none is compared
@@ -121,9 +121,9 @@ class GradeReport:
     def as_dict(self) -> dict[str, Any]:
         """One JSON document."""
         document = asdict(self)
-        asked = document.pop("asked")
+        problems = document.pop("problem_texts")
         explained = document["explanations"].items()
-        document["explanations"] = [{"row": row, "asked": asked.get(row), **filled} for row, filled in explained]
+        document["explanations"] = [{"row": row, "asked": problems.get(row), **filled} for row, filled in explained]
         if self.stated is not None:
             del document["stated"]["rows"]
         document["scores"] = {benchmark: [*map(score_fields, scores)] for benchmark, scores in self.scores.items()}
@@ -156,12 +156,15 @@ class GradeReport:
         if any(score.interval and score.interval.rough for scores in self.scores.values() for score in scores):
             lines.append(f"  {ROUGH}")
         lines += [] if self.agreement is None else [_agreement_line(self.agreement, self.rows)]
-        own = self.stated is not None and self.stated.format == Verdicts.about.name
-        lines += _differing_lines(self.differing, *(("the verdicts in the file", "was") if own else ()))
+        is_own_file = self.stated is not None and self.stated.format == Verdicts.about.name
+        lines += _differing_lines(self.differing, *(("the verdicts in the file", "was") if is_own_file else ()))
         return "\n".join(
             lines
             + ([f"  written: {self.out}"] if self.out else [])
-            + [f"\nrow {row}, {self.asked[row]}\n{explanation}" for row, explanation in self.explanations.items()]
+            + [
+                f"\nrow {row}, {self.problem_texts[row]}\n{explanation}"
+                for row, explanation in self.explanations.items()
+            ]
         )
 
 
@@ -204,13 +207,13 @@ def _agreement_line(a: Agreement, rows: int) -> str:
 
 
 def _differing_lines(
-    disagreements: Sequence[Disagreement], other: str = "the labels", label_is: str = "labelled"
+    disagreements: Sequence[Disagreement], source: str = "the labels", label_is: str = "labelled"
 ) -> list[str]:
     if not disagreements:
         return []
     causes = Counter(sample.cause for sample in disagreements).most_common()
     differ = "1 verdict differs" if len(disagreements) == 1 else f"{len(disagreements)} verdicts differ"
-    lines = [f"  {differ} from {other}: " + "; ".join(f"{c} x {name}" for name, c in causes)]
+    lines = [f"  {differ} from {source}: " + "; ".join(f"{c} x {name}" for name, c in causes)]
     for sample in disagreements[:SHOWN]:
         label = "correct" if sample.label else "incorrect"
         lines.append(

@@ -25,7 +25,7 @@ class Sample:
         their_answer: what the authors extracted.
         read_gold: the value in a gold in prose, which is one of the golds.
         several: the file lists several golds, any of which is right, or all of which are one.
-        others: the file's own columns, which are written out again. Parts of a benchmark among them.
+        extras: the file's own columns, which are written out again. Parts of a benchmark among them.
     """
 
     problem_id: str = ""
@@ -44,7 +44,7 @@ class Sample:
     graded_by: str | None = None
     several: bool = False
     read_gold: str | None = None
-    others: Mapping[str, object] = field(default_factory=dict)
+    extras: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def gold(self) -> str:
@@ -63,7 +63,7 @@ class Sample:
 
     def part(self, name: str) -> str | None:
         """A part of the benchmark that the sample belongs to, such as its `level`, or None without one."""
-        value = self.others.get(name)
+        value = self.extras.get(name)
         return str(value) if isinstance(value, str | int) else None
 
     def row(self) -> dict[str, object]:
@@ -74,7 +74,7 @@ class Sample:
             "golds": list(self.golds) if len(self.golds) > 1 else None,
             **{f.name: getattr(self, f.name) for f in fields(self) if f.name in _WRITTEN},
         }
-        return {**self.others, **{name: value for name, value in our_columns.items() if value is not None}}
+        return {**self.extras, **{name: value for name, value in our_columns.items() if value is not None}}
 
 
 _WRITTEN = (

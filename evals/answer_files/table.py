@@ -32,13 +32,13 @@ def columns_of_responses(
         by_problem[row.problem_of].append(index)
     samples = [0] * len(rows)
     classes: list[int | None] = [None] * len(rows)
-    for done, indices in enumerate(by_problem.values(), 1):
+    for count, indices in enumerate(by_problem.values(), 1):
         of_problem = [grades[index] for index in indices]
         answer_classes = grader.answer_classes([grade.answer for grade in of_problem], of_problem)
         for sample, (index, answer_class) in enumerate(zip(indices, answer_classes, strict=True)):
             samples[index], classes[index] = sample, answer_class
         if progress:
-            progress(done, len(by_problem))
+            progress(count, len(by_problem))
     return {
         "benchmark": [row.problem_of[0] for row in rows],
         "sample": samples,

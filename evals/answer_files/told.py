@@ -25,7 +25,7 @@ LONGEST_WORD = 40  # characters of a value that names a system
 _WORD, _NO_NAME = re.compile(r"[^\W\d_]{2}"), re.compile(r"[\\\d]")  # of aliases; a formula or a quantity is none
 
 
-def told(objects: Objects, samples: Sequence[tuple[int, Sample]], gold: str, response: str) -> list[str]:
+def file_notes(objects: Objects, samples: Sequence[tuple[int, Sample]], gold: str, response: str) -> list[str]:
     """Sentences without a full stop.
 
     Args:
@@ -33,25 +33,33 @@ def told(objects: Objects, samples: Sequence[tuple[int, Sample]], gold: str, res
     """
     values = [reach(row, response) for row in objects]
     listed = sum(isinstance(value, list) and len(responses_of(value)) == len(value) > 1 for value in values)
-    numbers = sum(is_number(one) for value in values for one in (value if isinstance(value, list) else [value]))
+    numbers = sum(
+        is_number(value_in_list)
+        for value in values
+        for value_in_list in (value if isinstance(value, list) else [value])
+    )
     aliases = [sample.gold for _, sample in samples if _has_aliases(sample.gold)]
-    said = []
+    sentences = []
     if numbers:
-        said.append(f"responses that are numbers: {numbers}. Each is read as the file writes it")
+        sentences.append(f"responses that are numbers: {numbers}. Each is read as the file writes it")
     if listed:
-        said.append(f"rows with a list of responses: {listed}. Each item of a list is a sample")
+        sentences.append(f"rows with a list of responses: {listed}. Each item of a list is a sample")
     if aliases:
         as_list = jq(f'({in_jq(gold)} | strings) |= split("/")')
-        said.append(
+        sentences.append(
             f"golds with / between words: {len(aliases)}, such as {aliases[0]!r}. They are compared as they stand. If "
             f"these are other names of one answer, type {as_list} > rows.jsonl, and grade that file with golds=any"
         )
-    if gold == "answer" and (others := _rivals(objects, gold, response)) and _echoed([of for _, of in samples]):
-        said.append(
-            f"answer may be the model's own, because it is the answer of nearly all responses, and {others[0]} often "
-            f"has the same value. If that is the gold, type columns=answer:{others[0]},response:{response}"
+    if (
+        gold == "answer"
+        and (rivals := _rivals(objects, gold, response))
+        and _echoed([read_sample for _, read_sample in samples])
+    ):
+        sentences.append(
+            f"answer may be the model's own, because it is the answer of nearly all responses, and {rivals[0]} often "
+            f"has the same value. If that is the gold, type columns=answer:{rivals[0]},response:{response}"
         )
-    return said + _systems(objects, samples)
+    return sentences + _systems(objects, samples)
 
 
 def _has_aliases(gold: str) -> bool:

@@ -70,11 +70,11 @@ def response_of(value: object) -> str | None:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
     if isinstance(value, str):
-        return said(talk) if value.startswith("[{") and is_conversation(talk := opened(value)) else value
+        return reply_in(talk) if value.startswith("[{") and is_conversation(talk := opened(value)) else value
     if (output := output_of(value)) is not None:
         return last_message(output)
     if is_conversation(value):
-        return said(value)
+        return reply_in(value)
     if is_parts(value):
         return text_of(value)
     if is_number(value):
@@ -98,7 +98,7 @@ def responses_of(value: object) -> list[str | None]:
     """
     whole = is_conversation(value) or is_parts(value) or output_of(value) is not None
     several = isinstance(value, list) and not whole
-    return [response_of(one) for one in value] if isinstance(value, list) and several else [response_of(value)]
+    return [response_of(item) for item in value] if isinstance(value, list) and several else [response_of(value)]
 
 
 def replied(text: str | None, reason: str | None = None) -> tuple[str, str | None]:
@@ -141,7 +141,7 @@ def is_parts(value: object) -> bool:
     return typed and any(isinstance(part.get("text"), str) for part in parts)
 
 
-def said(messages: object) -> str:
+def reply_in(messages: object) -> str:
     """What the model said in a conversation."""
     turns = messages if isinstance(messages, list) else []
     return text_of([message for message in turns if _role(message) in _MODEL])

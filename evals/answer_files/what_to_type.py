@@ -48,22 +48,22 @@ def columns_to_name(rows: Objects, reads: Reads, gold_apart: bool = False) -> st
     apart = _told_apart(rows)
     columns = None if apart else _certain(rows, paths, gold_apart)
     needed = "response, and problem_id or problem" if gold_apart else "answer (the gold) and response"
-    said = [
+    sentences = [
         f"Name them with columns=OURS:PATH,OURS:PATH. Needed: {needed}. Row 1 has these paths:",
         listing(rows[0]),
         "problem_id (or problem) says which rows are samples of one problem. expected is the authors' verdict.",
     ]
     samples = None if columns is None else reads(columns)
     if columns is not None and samples and not _may_be_the_models(rows, samples, columns):
-        said.append(f"These columns read the whole file: {argument(columns)}")
+        sentences.append(f"These columns read the whole file: {argument(columns)}")
     else:
         golds, texts = named(paths, GOLDS, UNSURE_GOLDS), named(paths, RESPONSES, UNSURE_RESPONSES)
-        said += [f"These have names of golds: {', '.join(golds)}."] if golds and not gold_apart else []
-        said += [f"These have names of responses: {', '.join(texts)}."] if texts else []
-        said += apart
+        sentences += [f"These have names of golds: {', '.join(golds)}."] if golds and not gold_apart else []
+        sentences += [f"These have names of responses: {', '.join(texts)}."] if texts else []
+        sentences += apart
     if not gold_apart:
-        said.append("If the gold answers are in another file, type gold=FILE and columns= without answer.")
-    return "\n".join(said)
+        sentences.append("If the gold answers are in another file, type gold=FILE and columns= without answer.")
+    return "\n".join(sentences)
 
 
 def _may_be_the_models(rows: Objects, samples: Sequence[Sample], columns: Columns) -> bool:
@@ -101,10 +101,10 @@ def missing_response(row: Mapping[str, object]) -> str:
 def unread(objects: Objects, columns: Columns) -> tuple[str, ...]:
     """The columns that may be verdicts and are read as nothing else: of truth values, or of the names of verdicts with
     nothing but verdicts."""
-    found = {name: [row.get(name) for row in objects] for name in objects[0] if name not in columns.values()}
+    values_by_name = {name: [row.get(name) for row in objects] for name in objects[0] if name not in columns.values()}
     return tuple(
         name
-        for name, values in found.items()
+        for name, values in values_by_name.items()
         if _are_truths(values) or (named([name], VERDICTS) and all(map(is_label, values)))
     )
 
@@ -112,8 +112,8 @@ def unread(objects: Objects, columns: Columns) -> tuple[str, ...]:
 def _are_truths(values: Sequence[object]) -> bool:
     """Whether values, also those in lists, are true or false, also as a CSV has them; some may be missing."""
     flat = [item for value in values for item in (value if isinstance(value, list) else [value])]
-    there = {str(item).lower() for item in flat if not is_nothing(item)}
-    return bool(there) and there <= {"true", "false"}
+    texts = {str(item).lower() for item in flat if not is_nothing(item)}
+    return bool(texts) and texts <= {"true", "false"}
 
 
 def has_verdicts(rows: Objects) -> bool:
@@ -124,7 +124,7 @@ def has_verdicts(rows: Objects) -> bool:
 def argument(columns: Columns) -> str:
     """`columns=OURS:PATH,...`, quoted where a shell would read it as something else."""
     plain = not any(re.search("[,:]", path) for path in columns.values())
-    pairs = ",".join(f"{ours}:{theirs}" for ours, theirs in columns.items())
+    pairs = ",".join(f"{column}:{place}" for column, place in columns.items())
     return shlex.quote(f"columns={pairs if plain else json.dumps(dict(columns))}")
 
 
@@ -134,15 +134,19 @@ def _certain(rows: Objects, paths: Sequence[str], gold_apart: bool) -> Columns |
     key = _key(rows, paths)
     if response is None or (key if gold_apart else gold) is None:
         return None
-    found = {**dict([key] if key else []), "answer": None if gold_apart else gold, "response": response}
-    return {ours: path for ours, path in found.items() if path}
+    columns = {**dict([key] if key else []), "answer": None if gold_apart else gold, "response": response}
+    return {column: path for column, path in columns.items() if path}
 
 
 def _alone(paths: Sequence[str], names: Collection[str], unsure: Collection[str]) -> str | None:
     """The path with one of the names, where no other path has such a name or an unsure one. One that leads into each
     object of a list is none: its objects may be examples, or steps."""
-    found = named(paths, names, unsure)
-    return found[0] if len(found) == 1 and named(found, names) and "*" not in found[0].split(".")[:-1] else None
+    candidates = named(paths, names, unsure)
+    return (
+        candidates[0]
+        if len(candidates) == 1 and named(candidates, names) and "*" not in candidates[0].split(".")[:-1]
+        else None
+    )
 
 
 def _key(rows: Objects, paths: Sequence[str]) -> tuple[str, str] | None:
@@ -150,7 +154,7 @@ def _key(rows: Objects, paths: Sequence[str]) -> tuple[str, str] | None:
     one_each = [path for path in paths if "*" not in path.split(".")]
     ids = [path for path in named(rows[0], ROW_IDS) if _evenly(str(row.get(path)) for row in rows)]
     ways = (("problem_id", named(one_each, PROBLEM_IDS)), ("problem", named(one_each, PROBLEMS)), ("problem_id", ids))
-    return next(((ours, of[0]) for ours, of in ways if len(of) == 1), None)
+    return next(((column, candidates[0]) for column, candidates in ways if len(candidates) == 1), None)
 
 
 def _evenly(values: Iterable[str]) -> bool:
@@ -162,12 +166,12 @@ def _evenly(values: Iterable[str]) -> bool:
 
 def _told_apart(rows: Objects) -> list[str]:
     """What to do where several models or benchmarks stand in one file."""
-    said = []
+    sentences = []
     for name in named(rows[0], MODELS, BENCHMARKS):
         values = list(dict.fromkeys(row.get(name) for row in rows if isinstance(row.get(name), str)))
         if len(values) > 1 and named([name], MODELS):
             kept = jq(f"select({in_jq(name)} == {json.dumps(values[0])})")
-            said.append(f"{name} has {len(values)} values. To keep the rows of one, type {kept} > kept.jsonl.")
+            sentences.append(f"{name} has {len(values)} values. To keep the rows of one, type {kept} > kept.jsonl.")
         elif len(values) > 1:
-            said.append(f"{name} has {len(values)} values. benchmark:{name} scores each by itself.")
-    return said
+            sentences.append(f"{name} has {len(values)} values. benchmark:{name} scores each by itself.")
+    return sentences

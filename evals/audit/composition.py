@@ -90,14 +90,16 @@ def among(count: int, bits: float) -> float:
 def compositions(grammar: Grammar, dimensions: Sequence[Dimension]) -> list[Composition]:
     """All of at most `MOST_STEPS` steps and `MOST_BITS` in these dimensions, the simplest first."""
 
-    def grown(at: int, made: tuple[Choice, ...], bits: float) -> Iterator[tuple[float, tuple[Choice, ...]]]:
-        yield bits, made
-        if len(made) == MOST_STEPS:
+    def grown(at: int, choices: tuple[Choice, ...], bits: float) -> Iterator[tuple[float, tuple[Choice, ...]]]:
+        yield bits, choices
+        if len(choices) == MOST_STEPS:
             return
         for number in range(at, len(dimensions)):
             for choice in grammar.get(dimensions[number], ()):
-                more = bits + choice.bits + (STEP if made else 0)
+                more = bits + choice.bits + (STEP if choices else 0)
                 if more <= MOST_BITS:
-                    yield from grown(number + 1, (*made, choice), more)
+                    yield from grown(number + 1, (*choices, choice), more)
 
-    return [Composition(made) for _, made in sorted(grown(0, (), 0.0), key=lambda entry: (entry[0], len(entry[1])))]
+    return [
+        Composition(choices) for _, choices in sorted(grown(0, (), 0.0), key=lambda entry: (entry[0], len(entry[1])))
+    ]

@@ -603,8 +603,8 @@ def _labels(rows: Sequence[Sample]) -> pd.DataFrame:
         columns["benchmark"] = [str(row.benchmark) for row in rows]
     if all(row.problem for row in rows):
         columns["problem"] = [row.problem for row in rows]
-    for name in rows[0].others if rows else ():  # what else a plain table says of its samples
-        values = [row.others.get(name) for row in rows]
+    for name in rows[0].extras if rows else ():  # what else a plain table says of its samples
+        values = [row.extras.get(name) for row in rows]
         if name in (*NOT_COLUMNS, *_OF_A_RESPONSE, *columns) or not all(
             isinstance(of, str | int | float) for of in values
         ):

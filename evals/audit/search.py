@@ -102,8 +102,10 @@ def tried_of(evidence: Evidence, printed: Printed, base: Evidence | None) -> Tri
     """Every composition within the budget, and its value."""
     grammar = grammar_of(evidence, printed, base)
     candidates = sorted(_numbers(evidence, printed.k, base, grammar), key=lambda candidate: candidate[0])[:MOST_NUMBERS]
-    made = [Composition(choices) for _, choices, _ in candidates]
-    return Tried(made, np.array([value for *_, value in candidates]), np.array([bits for bits, *_ in candidates]))
+    compositions_tried = [Composition(choices) for _, choices, _ in candidates]
+    return Tried(
+        compositions_tried, np.array([value for *_, value in candidates]), np.array([bits for bits, *_ in candidates])
+    )
 
 
 def _numbers(
@@ -233,17 +235,17 @@ def _search_one(printed: Printed, evidence: Evidence, tried: Tried) -> Match:
     hits = _hits(printed, evidence, tried)
     if not hits:
         return _nothing(printed, tried, evidence)
-    made = [(replace(entry, choices=(*entry.choices, *more)), tried.values[i]) for i, entry, more in hits]
-    made.sort(key=lambda entry: entry[0].bits)
-    first = made[0][0]
+    matches = [(replace(entry, choices=(*entry.choices, *more)), tried.values[i]) for i, entry, more in hits]
+    matches.sort(key=lambda entry: entry[0].bits)
+    first = matches[0][0]
     if first.choices and first.choices[-1] == IN_PERCENT:  # then all numbers of the curve are
         evidence = replace(evidence, resolution=evidence.resolution / 100)
         tried = Tried(tried.compositions, tried.values / 100, tried.bits + IN_PERCENT.bits)
     simple = np.unique(np.round(tried.values[tried.bits <= first.bits + 1e-9], 9))
     return Match(
         printed,
-        tuple(composition for composition, _ in made),
-        tuple(float(value) for _, value in made),
+        tuple(composition for composition, _ in matches),
+        tuple(float(value) for _, value in matches),
         len(np.unique(np.round(tried.values, 9))),
         len(simple),
         chance(printed, evidence, tried, first.bits),

@@ -45,12 +45,12 @@ class Selection:
         if self.cross_fitted is not None:
             fitted = f". Cross-fitted, the chosen one has {100 * self.cross_fitted:.1f}"
         few = self.plateau < self.checkpoints
-        which = f"{self.plateau} of {self.checkpoints} {self.what}" if few else f"{self.checkpoints} {self.what}"
+        evaluations = f"{self.plateau} of {self.checkpoints} {self.what}" if few else f"{self.checkpoints} {self.what}"
         alike = " are a plateau" if few else ""
         last = f"last {100 * self.last:.1f}, " if self.what != RECIPES else ""
         return (
-            f"{which}{alike}: mean {100 * self.mean:.1f}, {last}largest {100 * self.maximum:.1f}. If all were one "
-            f"model, the largest would be {100 * self.expected:.1f} [{100 * self.low:.1f}, {100 * self.high:.1f}]. "
+            f"{evaluations}{alike}: mean {100 * self.mean:.1f}, {last}largest {100 * self.maximum:.1f}. If all were "
+            f"one model, the largest would be {100 * self.expected:.1f} [{100 * self.low:.1f}, {100 * self.high:.1f}]. "
             f"It would reach the printed score with probability {self.chance:.2f}{fitted}"
         )
 

@@ -50,10 +50,10 @@ def _mbpp(row: Row, tests: Callable[[], str]) -> Row:
         return row
     if missing := [name for name in ("task_id", "prompt", "test_imports", "test_list", "test") if name not in row]:
         raise UsageError(f"no column {missing[0]!r}. It has {', '.join(map(repr, row))}")
-    called = _CALLED.search(str(row["test"]))
-    if called is None:
+    call = _CALLED.search(str(row["test"]))
+    if call is None:
         raise UsageError(f"task {row['task_id']}: no call of a function on `*inp` in column 'test'")
-    answer = {"prompt": "", "tests": tests(), "entry_point": called[1]}
+    answer = {"prompt": "", "tests": tests(), "entry_point": call[1]}
     text = f'"""\n{row["prompt"]}\n{row["test_list"][0]}\n"""\n'
     return {"id": f"Mbpp/{row['task_id']}", "problem": text, "answer": json.dumps(answer, ensure_ascii=False)}
 

@@ -149,12 +149,12 @@ def collection(text: str) -> Collection | None:
     return _list([text]) if re.search(r"\\pm(?![A-Za-z])", text) else None
 
 
-def _written_matrix(found: re.Match[str]) -> Collection | None:
+def _written_matrix(match: re.Match[str]) -> Collection | None:
     """The matrix, with the factor before or after it; None with both."""
-    before, after = found["before"].strip(), found["after"]
+    before, after = match["before"].strip(), match["after"]
     if before and after:
         return None
-    rows = [row.split("&") for row in re.split(r"\\\\(?:\s*\[[\d.]+\s*[a-z]{2}\])?", found["rows"]) if row.strip()]
+    rows = [row.split("&") for row in re.split(r"\\\\(?:\s*\[[\d.]+\s*[a-z]{2}\])?", match["rows"]) if row.strip()]
     return _matrix(rows, "-1" if before == "-" else before or after or "")
 
 

@@ -348,13 +348,13 @@ def _prompt_nats(engine: Engine, requests: Sequence[Request], name: str) -> dict
 
 
 def _missing(
-    plan: Plan, ranges: Sequence[tuple[int, int]], rows: int, done: Mapping[Key, Completion]
+    plan: Plan, ranges: Sequence[tuple[int, int]], rows: int, samples: Mapping[Key, Completion]
 ) -> Iterator[list[Request]]:
     """The requests that are not done, cut into the chunks of an uninterrupted run."""
     for start, stop in ranges:
         requests = plan.requests(start, stop)
         for first in range(0, len(requests), rows):
-            chunk = [request for request in requests[first : first + rows] if request.key not in done]
+            chunk = [request for request in requests[first : first + rows] if request.key not in samples]
             if chunk:
                 yield chunk
 

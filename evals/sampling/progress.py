@@ -20,17 +20,17 @@ class Live:
         total: samples in all. done: of these, stored before. shown: whether anything is shown.
     """
 
-    def __init__(self, name: str, total: int, done: int, *, shown: bool) -> None:
+    def __init__(self, name: str, total: int, count: int, *, shown: bool) -> None:
         from tqdm import tqdm
 
-        self._name, self._total, self._done, self._tokens, self._trouble = name, total, done, 0, ""
+        self._name, self._total, self._done, self._tokens, self._trouble = name, total, count, 0, ""
         self._lines = shown and not on_terminal()
         self._started = self._last = time.monotonic()
         self._troubled = -EVERY_S  # the last time that trouble was shown: the first is said at once
         self._over, self._lock = threading.Event(), threading.RLock()
         self._bar: Any = None
         if shown and not self._lines:
-            self._bar = tqdm(desc=name, unit="sample", total=total, initial=done, mininterval=REFRESH_S)
+            self._bar = tqdm(desc=name, unit="sample", total=total, initial=count, mininterval=REFRESH_S)
 
     def __enter__(self) -> Live:
         if self._lines:  # an engine can take minutes before its first token

@@ -54,7 +54,7 @@ def analyze(material: Material, *, only: Sequence[str] | None, out: Path, comman
             save(plot, out / family, ("svg", "png", "pdf", "csv"))
             words = {"title": plot.title, "caption": plot.caption, "source": plot.source}
             figures.append({"family": family, "name": plot.name, **words})
-    made = {
+    document = {
         "models": [{"name": m.name, "seeds": len(m.sources), "made_by": m.made_by, **m.tags} for m in material.models],
         "runs": [str(run.folder) for m in material.models for run in m.sources],
         "benchmarks": list(material.benchmarks),
@@ -63,18 +63,18 @@ def analyze(material: Material, *, only: Sequence[str] | None, out: Path, comman
         "command": command,
         "environment": code,
     }
-    write_text(out / PAGE, index_page(made))
-    write_json(out / NUMBERS, made)
-    return made
+    write_text(out / PAGE, index_page(document))
+    write_json(out / NUMBERS, document)
+    return document
 
 
-def index_page(made: Mapping[str, Any]) -> str:
+def index_page(document: Mapping[str, Any]) -> str:
     """The folder's page, in Markdown: the models, every figure with its caption, and what was skipped."""
-    models, benchmarks, figures, skipped = (made[key] for key in ("models", "benchmarks", "figures", "skipped"))
+    models, benchmarks, figures, skipped = (document[key] for key in ("models", "benchmarks", "figures", "skipped"))
     scales = dict.fromkeys(str(m["scale"]) for m in models if "scale" in m)
     if any(benchmark in MADE for benchmark in benchmarks):  # also of checkpoints, whose scale nothing else says
         scales["tiny"] = None
-    lines = ["# Analysis", "", f"Written by {code(made['command'])}. It is not edited by hand.", ""]
+    lines = ["# Analysis", "", f"Written by {code(document['command'])}. It is not edited by hand.", ""]
     lines += [f"**{label[:1].upper()}{label[1:]}.**\n" for s in scales if s in SCALES and (label := SCALES[s].label)]
     lines += ["| model | paper | arm | scale | backend | training seeds |", "| --- | --- | --- | --- | --- | --- |"]
     lines += [f"| {' | '.join(markdown_text(str(m.get(key, '–'))) for key in COLUMNS)} |" for m in models]

@@ -149,10 +149,10 @@ def _of_runs(plot: Callable[[Material], list[Plot]], material: Material) -> list
         for run in model.sources
         for fault in run.record.get("source", {}).get("faults", ())
     )
-    return [replace(made, caption=" ".join([made.caption, *faults])) for made in plot(material)]
+    return [replace(drawn_plot, caption=" ".join([drawn_plot.caption, *faults])) for drawn_plot in plot(material)]
 
 
 def _of_benchmark(plot: Callable[[Material, str], list[Plot]], material: Material, benchmark: str) -> list[Plot]:
     """Plots of one benchmark, named and titled so."""
-    made = plot(material, benchmark)
-    return [replace(p, name=f"{p.name}_{benchmark}", title=f"{p.title}, {benchmark}") for p in made]
+    plots = plot(material, benchmark)
+    return [replace(p, name=f"{p.name}_{benchmark}", title=f"{p.title}, {benchmark}") for p in plots]

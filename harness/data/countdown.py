@@ -67,10 +67,10 @@ def reward(response: str, answer: str) -> float | None:
     numbers, equals, target = answer.partition("=")
     if not equals or not all(part.isdecimal() for part in [*numbers.split(), target.strip()]):
         return None
-    made = value(boxes(response)[-1].partition("=")[0]) if boxes(response) else None
-    if made is None:
+    result = value(boxes(response)[-1].partition("=")[0]) if boxes(response) else None
+    if result is None:
         return 0.0
-    return float(made[0] == int(target) and made[1] <= Counter(map(int, numbers.split())))
+    return float(result[0] == int(target) and result[1] <= Counter(map(int, numbers.split())))
 
 
 reward.range = (0.0, 1.0)  # type: ignore[attr-defined]
@@ -83,7 +83,7 @@ def problems(rows: int, *, seed: int, numbers: int = 3, largest: int = 20) -> li
         UsageError: there are not that many.
     """
     rng = random.Random(f"countdown {seed}")
-    made: dict[str, dict[str, str]] = {}
+    generated: dict[str, dict[str, str]] = {}
     for _ in range(100 * rows):
         given = [rng.randint(1, largest) for _ in range(numbers)]
         text = str(given[0])
@@ -95,11 +95,11 @@ def problems(rows: int, *, seed: int, numbers: int = 3, largest: int = 20) -> li
         if 1 <= solved[0] <= largest**2:
             shown = " ".join(map(str, sorted(given)))
             problem = f"Make {solved[0]} from {shown} with + - * /, each at most once."
-            made.setdefault(problem, {"answer": f"{shown} = {solved[0]}", "solution": f"\\boxed{{{text}}}"})
-        if len(made) == rows:
-            return [{"problem": problem, **rest} for problem, rest in made.items()]
+            generated.setdefault(problem, {"answer": f"{shown} = {solved[0]}", "solution": f"\\boxed{{{text}}}"})
+        if len(generated) == rows:
+            return [{"problem": problem, **rest} for problem, rest in generated.items()]
     raise UsageError(
-        f"rows: expected at most {len(made)} different problems of {numbers} numbers to {largest}, got {rows}"
+        f"rows: expected at most {len(generated)} different problems of {numbers} numbers to {largest}, got {rows}"
     )
 
 

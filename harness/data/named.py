@@ -61,23 +61,23 @@ class NamedSet:
             UsageError: a row lacks a column or holds no text there (row and column are named), or the number of rows is
                 not the required one.
         """
-        seen = 0
+        count = 0
 
         def converted() -> Iterator[Row]:
-            nonlocal seen
+            nonlocal count
             for row in source:
-                yield self._converted(seen, row)
-                seen += 1
+                yield self._converted(count, row)
+                count += 1
 
         kept = self.select(converted())
-        if self.read not in (None, seen):
+        if self.read not in (None, count):
             raise UsageError(
-                f"dataset: expected {self.read} rows in {self.hub} ({self.split}), got {seen}. Is it another version?"
+                f"dataset: expected {self.read} rows in {self.hub} ({self.split}), got {count}. Is it another version?"
             )
         if self.rows not in (None, len(kept)):
             raise UsageError(
                 f"dataset: expected to keep {self.rows} of the rows of {self.hub} ({self.split}), kept {len(kept)} of "
-                f"{seen}. Is it another version?"
+                f"{count}. Is it another version?"
             )
         return kept
 

@@ -100,8 +100,8 @@ def _loaded(dataset: str, columns: tuple[str, ...], seed: int) -> list[dict[str,
 
 @lru_cache(maxsize=16)  # a study trains many arms on the problems of each seed
 def _tiny(name: str, columns: tuple[str, ...], seed: int) -> tuple[dict[str, str], ...]:
-    made = family(name).train_solutions if columns == SOLUTION_COLUMNS else family(name).train_problems
-    return tuple(_checked(name, made(TINY_PROBLEMS, seed=seed), columns))
+    generate = family(name).train_solutions if columns == SOLUTION_COLUMNS else family(name).train_problems
+    return tuple(_checked(name, generate(TINY_PROBLEMS, seed=seed), columns))
 
 
 def _checked(dataset: str, rows: list[dict[str, Any]], columns: tuple[str, ...]) -> list[dict[str, str]]:

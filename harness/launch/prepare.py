@@ -128,7 +128,7 @@ def _in_float32(jobs: list[Job], hardware: Mapping[tuple[str, str], Hardware]) -
     """The jobs, in float32 where a CPU would train them in bfloat16 without instructions for it and the user has not
     asked for that."""
     changed: dict[str, None] = {}
-    made = []
+    results = []
     for job in jobs:
         on_cpu, e = hardware[job.model, job.arm].on_cpu(this_host().gpus), job.experiment
         stated = "precision" in job.command_line or e is None or "bfloat16" not in e.precision.value
@@ -136,13 +136,13 @@ def _in_float32(jobs: list[Job], hardware: Mapping[tuple[str, str], Hardware]) -
             note = f"this CPU has no instructions for {e.precision.value}, and would take many times as long"
             job = replace(job, experiment=e.override({"precision": "float32"}, Origin.ASSUMED, note))
             changed[job.label] = None
-        made.append(job)
+        results.append(job)
     if changed:
         logger.info(
             f"precision: float32 for {', '.join(changed)}, because this CPU has no instructions for bfloat16 "
             "(precision=bfloat16 keeps it)"
         )
-    return made
+    return results
 
 
 def _with_others(

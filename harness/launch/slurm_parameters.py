@@ -27,7 +27,7 @@ def executor(launcher: Launcher, machines: Iterable[Hardware]) -> Any:
     except (ImportError, RuntimeError) as error:
         raise UsageError(f"launcher=slurm: expected submitit and Slurm's commands on this machine ({error})") from error
     machines = list(machines)
-    made: dict[str, Any] = {
+    parameters: dict[str, Any] = {
         **DEFAULTS,
         "cpus_per_task": max(machine.threads or 1 for machine in machines),
         "gpus_per_node": (max(machine.gpus for machine in machines) if "gres" not in launcher.options else 0) or None,
@@ -39,7 +39,11 @@ def executor(launcher: Launcher, machines: Iterable[Hardware]) -> Any:
     generic = ("name", "timeout_min", "mem_gb", "cpus_per_task", "gpus_per_node", "tasks_per_node", "nodes")
     try:
         slurm.update_parameters(
-            **{key if key in generic else f"slurm_{key}": value for key, value in made.items() if value is not None}
+            **{
+                key if key in generic else f"slurm_{key}": value
+                for key, value in parameters.items()
+                if value is not None
+            }
         )
     except (NameError, AssertionError, TypeError) as error:
         raise UsageError(f"launcher=slurm: submitit refuses its parameters: {str(error).splitlines()[0]}") from error

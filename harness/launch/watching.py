@@ -45,7 +45,7 @@ def run_on(cluster: Local | Slurm, prepared: Prepared) -> list[JobOutcome]:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / ERROR).unlink(missing_ok=True)  # the error of the try before
         with finishing(), View(list(tasks.values())) as view:
-            ended = {folder: done for folder, task in tasks.items() if (done := outcome(task)) is not None}
+            ended = {folder: result for folder, task in tasks.items() if (result := outcome(task)) is not None}
             for folder in ended:
                 view.ended(folder, "finished")
             unfinished = {folder: task for folder, task in tasks.items() if folder not in ended}
@@ -73,11 +73,13 @@ def _watch(cluster: Local | Slurm, tasks: Mapping[Path, Task], ended: dict[Path,
                 before[folder] = state
                 continue
             late = time.monotonic() - ended_at.setdefault(folder, time.monotonic()) >= cluster.late_s
-            if (done := outcome(tasks[folder], state if late else None)) is not None:
-                ended[folder] = done
-                error = None if done.error is None else str(done.error)
-                how = "failed" if error else "diverged" if done.diverged else "stopped" if done.so_far else "finished"
-                view.ended(folder, how, error or done.so_far)
+            if (result := outcome(tasks[folder], state if late else None)) is not None:
+                ended[folder] = result
+                error = None if result.error is None else str(result.error)
+                how = (
+                    "failed" if error else "diverged" if result.diverged else "stopped" if result.so_far else "finished"
+                )
+                view.ended(folder, how, error or result.so_far)
         view.refresh()
         time.sleep(cluster.poll_s)
 

@@ -264,8 +264,8 @@ class Cost:
     @property
     def price(self) -> float | None:
         """USD of the GPU-hours taken, or None on a CPU."""
-        taken = self.gpu_hours_taken
-        return None if self.gpu == CPU or taken is None else taken * self.rate.value
+        hours = self.gpu_hours_taken
+        return None if self.gpu == CPU or hours is None else hours * self.rate.value
 
     def as_dict(self) -> dict[str, object]:
         return {

@@ -162,8 +162,8 @@ class Total:
 
     @property
     def gpu_hours_taken(self) -> float | None:
-        taken = [run.gpu_hours_taken for run in self.runs if run.gpu_hours_taken is not None]
-        return sum(taken) if taken else None
+        hours = [run.gpu_hours_taken for run in self.runs if run.gpu_hours_taken is not None]
+        return sum(hours) if hours else None
 
     @property
     def price(self) -> float | None:

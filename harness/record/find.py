@@ -131,13 +131,13 @@ def seeds_of(text: str) -> list[Run]:
 def check_apart(seeds: Sequence[Run]) -> None:
     """Raise UsageError if two of these are one run, as a folder and its copy: the same file of verdicts, of the same
     settings and training seed where they are recorded."""
-    seen: dict[tuple[Any, ...], Path] = {}
+    paths: dict[tuple[Any, ...], Path] = {}
     for run in seeds:
         for path in {path for path in run.tables.values() if path.is_file()}:
             what = content_sha256(path), *(run.record.get(key) for key in (*IDENTITY, "digest"))
-            if what in seen:
-                raise UsageError(f"{path} and {seen[what]} are the same verdicts: expected different runs")
-            seen[what] = path
+            if what in paths:
+                raise UsageError(f"{path} and {paths[what]} are the same verdicts: expected different runs")
+            paths[what] = path
 
 
 def together(seeds: Sequence[Run], name: str) -> MeasuredRun:

@@ -271,8 +271,8 @@ def _scale_label(models: Sequence[Analysed], measured: Sequence[MeasuredRun]) ->
     """The label of the first scale that is not the paper's, or "" without one."""
     records = [run.record for model in models for run in model.sources]
     scale = next((r["scale_label"] for r in records if r.get("scale", "paper") != "paper"), "")
-    made = any(benchmark in MADE for run in measured for benchmark in run.tables)
-    return str(scale or (SCALES["tiny"].label if made else ""))
+    on_made_up = any(benchmark in MADE for run in measured for benchmark in run.tables)
+    return str(scale or (SCALES["tiny"].label if on_made_up else ""))
 
 
 def line_in_words(line: Line, a: str, b: str) -> str:

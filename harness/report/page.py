@@ -138,7 +138,9 @@ def table(grid: Grid, kind: str = "table") -> str:
 def notes_of(grids: Sequence[Grid]) -> list[str]:
     """The notes of some tables, each once; a note that is the start of another one is dropped."""
     notes = list(dict.fromkeys(note for grid in grids for note in grid.notes))
-    return [note for note in notes if not any(other != note and other.startswith(note) for other in notes)]
+    return [
+        note for note in notes if not any(note_beside != note and note_beside.startswith(note) for note_beside in notes)
+    ]
 
 
 def pixels(svg: str) -> tuple[int, int] | tuple[None, None]:

@@ -56,13 +56,13 @@ def keep(responses: Sequence[Shown], budget: int = BUDGET) -> list[Shown]:
 
 def _ranks(responses: Sequence[Shown]) -> list[int]:
     """The turn of each response within its problem and run: a correct one and another one alternate."""
-    seen: dict[tuple[str, str, str, bool], int] = {}
+    last_ranks: dict[tuple[str, str, str, bool], int] = {}
     ranks = []
     for r in responses:
         correct = r.verdict == "correct"
         key = (r.run, r.benchmark, r.problem, correct)
-        seen[key] = seen.get(key, -1) + 1
-        ranks.append(2 * seen[key] + (not correct))
+        last_ranks[key] = last_ranks.get(key, -1) + 1
+        ranks.append(2 * last_ranks[key] + (not correct))
     return ranks
 
 

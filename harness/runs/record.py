@@ -80,10 +80,10 @@ def gpus() -> list[str]:
 def _git(*arguments: str) -> str | None:
     """Output of a git command on this checkout, or None when this is not a checkout or git is missing."""
     try:
-        done = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False)
+        process = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False)
     except FileNotFoundError:
         return None
-    return done.stdout.strip() if done.returncode == 0 else None
+    return process.stdout.strip() if process.returncode == 0 else None
 
 
 def _version(package: str) -> str | None:

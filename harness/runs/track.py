@@ -173,13 +173,13 @@ class Tracker:
         experiment = self.client.get_experiment_by_name(paper)
         if experiment is None:
             return []
-        done = " and attributes.status = 'FINISHED'" if finished else ""
+        status = " and attributes.status = 'FINISHED'" if finished else ""
         runs: list[Run] = []
         token: str | None = None
         while True:
             page = self.client.search_runs(
                 [experiment.experiment_id],
-                filter_string=f"tags.`rlvr.kind` = 'arm'{done}",
+                filter_string=f"tags.`rlvr.kind` = 'arm'{status}",
                 order_by=["attributes.start_time DESC"],
                 page_token=token,
             )

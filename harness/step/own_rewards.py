@@ -218,9 +218,9 @@ def _check_form(name: str, reward: Any) -> None:
         if not function.isidentifier() or keyword.iskeyword(function):
             raise UsageError(f"rewards={label(name)}: expected a function with a name and its range, as: {EXAMPLE}")
         attribute = f"{function}.range"
-        got = "" if ends is None else f", got {ends!r}"
+        given_range = "" if ends is None else f", got {ends!r}"
         raise UsageError(
-            f"rewards={label(name)}: set {attribute} = (smallest, largest), as {attribute} = (0.0, 1.0){got}"
+            f"rewards={label(name)}: set {attribute} = (smallest, largest), as {attribute} = (0.0, 1.0){given_range}"
         )
 
 

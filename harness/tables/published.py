@@ -28,11 +28,11 @@ def published_grids(paper: str, measured: Sequence[Measured]) -> list[Grid]:
     at_scale = [m for m in measured if m.scale == "paper"]
     grids = []
     for table in dict.fromkeys(c.table for c in cells):
-        mine = [c for c in cells if c.table == table]
-        matches = [m for m in at_scale if any((m.model, m.arm) == (c.model, c.arm) for c in mine)]
-        grids.append(_printed(f"{paper} {table}", mine, matches))
+        printed_cells = [c for c in cells if c.table == table]
+        matches = [m for m in at_scale if any((m.model, m.arm) == (c.model, c.arm) for c in printed_cells)]
+        grids.append(_printed(f"{paper} {table}", printed_cells, matches))
         if matches:
-            grids.append(_beside(reproduction, f"{paper} {table}, measured", mine, matches))
+            grids.append(_beside(reproduction, f"{paper} {table}, measured", printed_cells, matches))
     return grids
 
 

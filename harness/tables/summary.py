@@ -99,7 +99,7 @@ def summarise(paper: Reproduction, runs: Sequence[Run]) -> Summary:
 
 
 def _result(
-    key: tuple[str, str], members: Sequence[Run], by_model: bool, own: MeasuredRun | None, benchmark: str | None
+    key: tuple[str, str], members: Sequence[Run], by_model: bool, method: MeasuredRun | None, benchmark: str | None
 ) -> ArmResult:
     """The result of one (model, arm).
 
@@ -112,7 +112,7 @@ def _result(
         model if by_model else members[0].base,
         arm,
         len(members),
-        score(own.tables[benchmark], ks=(), metrics=("avg",))[0] if own and benchmark else None,
+        score(method.tables[benchmark], ks=(), metrics=("avg",))[0] if method and benchmark else None,
         sum(run.diverged is not None for run in members),
         sum(run.trained_nothing for run in members),
         equal_text([run.metrics(EQUAL) for run in members]),

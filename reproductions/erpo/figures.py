@@ -96,19 +96,19 @@ def perturbations(table: pd.DataFrame, vocabulary: Sequence[int], *, share: floa
     rows, prefixes = [], {}
     for group in GROUPS:
         selection = Selection(group, share=share, within=(0.0, KEEP))
-        taken = dict(list(select(table, selection, seed=seed).groupby(RESPONSE)))
+        selected = dict(list(select(table, selection, seed=seed).groupby(RESPONSE)))
         for response in whole_responses(table):
             problem, sample, length = (response[name].iloc[0] for name in ("problem_id", "sample", "length"))
             generator = np.random.default_rng(sample_seed(seed, f"perturbation|{group}", (str(problem), int(sample))))
             kept = int((response["position"] / response["length"] < KEEP).sum())
             before = response["token_id"].tolist()[:kept]
             changed = before.copy()
-            for position in taken[problem, sample]["position"].tolist():
+            for position in selected[problem, sample]["position"].tolist():
                 changed[position] = random_other(generator, vocabulary, before[position])
             names = f"{problem}|{sample}|{kept}|as it was", f"{problem}|{sample}|{group}|perturbed"
             for name, forced in zip(names, (before, changed), strict=True):
                 prefixes[name] = Prefix(name, problem, tuple(forced))
-            rows.append((group, problem, sample, length, kept, len(taken[problem, sample]), *names))
+            rows.append((group, problem, sample, length, kept, len(selected[problem, sample]), *names))
     columns = ["group", "problem_id", "sample", "length", "kept", "replaced", "original", "altered"]
     return Plan(pd.DataFrame(rows, columns=columns), list(prefixes.values()))
 

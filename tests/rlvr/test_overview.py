@@ -143,13 +143,13 @@ def test_an_unresolved_difference_names_the_seeds_that_would_resolve_it(tmp_path
     folders += [job("egsw", seed, right) for seed, right in enumerate((4, 8, 12))]
     summary = summarise(load("egsw"), [Run(folder) for folder in folders])
     # 24 and 18 of 72 samples are correct: 8.3 points; the seeds of both spread alike
-    (found,) = summary.differences
-    assert found.line.difference == pytest.approx(6 / 72)
+    (difference,) = summary.differences
+    assert difference.line.difference == pytest.approx(6 / 72)
     egsw, grpo = (together([Run(f) for f in part], "x").tables["tiny_short"] for part in (folders[3:], folders[:3]))
     fallback = default_spread("tiny_short")
     spreads = [measured_spread(a, "x", fallback=fallback, second=b) for a, b in ((egsw, grpo), (grpo, egsw))]
     spread = max(spreads, key=lambda s: s.seed_sd.value)  # the seeds of the less stable method
-    needed = found.needed
+    needed = difference.needed
     assert needed is not None and needed > 3
     less, enough = (chance(6 / 72, spread, problems=12, samples=2, seeds=seeds) for seeds in (needed - 1, needed))
     assert less < 0.8 <= enough
@@ -157,13 +157,15 @@ def test_an_unresolved_difference_names_the_seeds_that_would_resolve_it(tmp_path
     assert f"needs about {needed} training seeds of each:" in " ".join(text.split())
     (line,) = [line for line in text.splitlines() if line.startswith("rlvr power difference=0.0833333 ")]
     assert main(shlex.split(line)[1:]) == 0
-    nothing = replace(found, line=replace(found.line, difference=0.0))
+    nothing = replace(difference, line=replace(difference.line, difference=0.0))
     assert "needs" not in as_text(blocks(replace(summary, differences=(nothing,))))
     claims = tuple(Claim("", "", arm="egsw", than=than) for than in ("base", "grpo", "placebo"))
     arms = (*load("egsw").arms, Arm("placebo", "math-7b", "", None))
     folders += [job("placebo", 0, 2), job("base", 0, 2)]
-    found = summarise(replace(load("egsw"), arms=arms, claims=claims), [Run(folder) for folder in folders]).differences
-    assert [(d.arm, d.than) for d in found] == [("egsw", "base"), ("egsw", "placebo")]
+    difference = summarise(
+        replace(load("egsw"), arms=arms, claims=claims), [Run(folder) for folder in folders]
+    ).differences
+    assert [(d.arm, d.than) for d in difference] == [("egsw", "base"), ("egsw", "placebo")]
 
 
 def test_show_prints_values_and_scores(
@@ -207,9 +209,9 @@ def test_status_distinguishes_running_finished_failed_and_stopped(
     (stopped / "mlflow.json").write_text("{}")  # by rlvr sync: no sign of the run
     with (running / "metrics.jsonl").open("w") as log:
         log.write('{"step": 4, "metrics": {"train/reward": 0.5}}\n{"step": 4, "metrics": {"curve/b/avg_at_1": 0.1}}\n')
-    of = {state.folder: state for state in job_states(tmp_path)}
-    assert of[stopped].idle_s > time.time() - 61
-    assert (of[running].step, of[running].reward) == (4, 0.5)  # beside an evaluation of that step
+    state_of = {state.folder: state for state in job_states(tmp_path)}
+    assert state_of[stopped].idle_s > time.time() - 61
+    assert (state_of[running].step, state_of[running].reward) == (4, 0.5)  # beside an evaluation of that step
     assert main(["show", "paper=egsw"]) == 0
     text = capsys.readouterr().out
     assert "RuntimeError: no space" in text

@@ -156,8 +156,8 @@ class Rollout(Part):
     @model_validator(mode="after")
     def _named(self) -> Rollout:
         if not self.model_fields_set & {"text", "response", "output", "completion"}:
-            got = ", ".join([*self.model_fields_set, *self.more])
-            raise ValueError(f"expected text (or response) of each, got one with {got}")
+            names = ", ".join([*self.model_fields_set, *self.more])
+            raise ValueError(f"expected text (or response) of each, got one with {names}")
         return self
 
     @property

@@ -168,10 +168,10 @@ class OpenAIEngine(Kind):
                     under_way.add(asyncio.run_coroutine_threadsafe(self._complete(request, decoding), self._loop))
                 if not under_way:
                     break
-                done, under_way = wait(under_way, timeout=STEP_S, return_when=FIRST_COMPLETED)
-                failed = [error for future in done if (error := future.exception())]
+                futures, under_way = wait(under_way, timeout=STEP_S, return_when=FIRST_COMPLETED)
+                failed = [error for future in futures if (error := future.exception())]
                 failure = failure or next(iter(failed), None)
-                if came := [future.result() for future in done if not future.exception()]:
+                if came := [future.result() for future in futures if not future.exception()]:
                     yield came
                 if on_step is not None:
                     on_step(0)  # a server tells no tokens before a response is whole

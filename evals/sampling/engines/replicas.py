@@ -94,9 +94,9 @@ class Replicas:
         try:
             while waiting:
                 finished, _ = wait(waiting, timeout=STEP_S, return_when=FIRST_COMPLETED)
-                for done in finished:
-                    waiting.discard(done)
-                    yield done.result()
+                for future in finished:
+                    waiting.discard(future)
+                    yield future.result()
                 if on_step is not None:
                     on_step(0)  # the replicas count theirs
         except BrokenProcessPool as error:

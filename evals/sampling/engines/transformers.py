@@ -147,14 +147,14 @@ class TransformersEngine(LocalModel):
         vocabulary = self.model.config.get_text_config().vocab_size
         ends = stop_tokens(self.model.generation_config.eos_token_id, self.tokenizer, vocabulary)
         streams = _Streams([r.seed for r in requests], self.model.device)
-        seen = None if decoding.repetition_penalty is None else _Seen(prompts, vocabulary, self.model.device)
+        penalty = None if decoding.repetition_penalty is None else _Seen(prompts, vocabulary, self.model.device)
 
         def pick(logits: Tensor, rows: Tensor, step: int) -> Tensor:
-            if seen is not None and decoding.repetition_penalty is not None:
-                logits = seen.penalised(logits, rows, decoding.repetition_penalty)
+            if penalty is not None and decoding.repetition_penalty is not None:
+                logits = penalty.penalised(logits, rows, decoding.repetition_penalty)
             chosen = choose(logits, streams.at(rows, step), decoding)
-            if seen is not None:
-                seen.add(rows, chosen)
+            if penalty is not None:
+                penalty.add(rows, chosen)
             return chosen
 
         stop = decoding.stop or ()
@@ -236,7 +236,7 @@ def decode(
     steps = max(rooms)
     out = torch.full((len(prompts), steps), pad_token, device=device)
     stopped = torch.zeros(len(prompts), dtype=torch.bool, device=device)
-    made = 0  # tokens so far, but for the last of each ended row
+    tokens = 0  # tokens so far, but for the last of each ended row
     with torch.inference_mode():
         reading = Reading.of_prompts(model, prompts, steps, pad_token)
         for step in range(steps):
@@ -256,9 +256,9 @@ def decode(
             left = int(running.sum())
             if left == 0:
                 break
-            made += left
+            tokens += left
             if on_step is not None:
-                on_step(made)
+                on_step(tokens)
             if max(left, least_rows) <= len(rows) * 7 // 8:
                 keep = running.int().argsort(descending=True, stable=True)[: max(left, least_rows)]
                 reading, rows, chosen = reading.select(keep), rows[keep], chosen[keep]

@@ -73,14 +73,14 @@ class Pulse:
             if now - self.last < EVERY_S or state.global_step != self.step or self.phase in NAMED - {named}:
                 return None
             self.last, phase = now, self.phase
-            done, seconds = self.passes.get(phase, 0), now - self.began[phase]
+            count, seconds = self.passes.get(phase, 0), now - self.began[phase]
         if phase == "update":
-            how_far = f"micro-batch {done} of {args.gradient_accumulation_steps}"
+            how_far = f"micro-batch {count} of {args.gradient_accumulation_steps}"
         elif phase == "log-probabilities":
-            how_far = f"{done} {'pass' if done == 1 else 'passes'}"
+            how_far = f"{count} {'pass' if count == 1 else 'passes'}"
         else:
-            how_far = f"{done} of at most {self.trainer.max_completion_length} tokens"
-        how_far = f", {how_far}" if done else ""
+            how_far = f"{count} of at most {self.trainer.max_completion_length} tokens"
+        how_far = f", {how_far}" if count else ""
         return f"    step {self.step + 1}/{state.max_steps}: {phase}{how_far} after {seconds:.0f} s"
 
     def _speak(self) -> None:

@@ -250,8 +250,10 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         with self._during("greedy responses"), unwrapped as model:
             ends = {"eos_token_id": self.eos_token_ids, "pad_token_id": self.processing_class.pad_token_id}
             longest = self.max_completion_length
-            made = model.generate(**encoded, do_sample=False, top_p=None, top_k=None, max_new_tokens=longest, **ends)
-        responses = made[:, encoded["input_ids"].size(1) :]
+            generated_ids = model.generate(
+                **encoded, do_sample=False, top_p=None, top_k=None, max_new_tokens=longest, **ends
+            )
+        responses = generated_ids[:, encoded["input_ids"].size(1) :]
         texts = self._texts(responses.tolist())
         total = torch.zeros(len(rows))
         for function, weight in zip(self.reward_funcs, self.reward_weights.tolist(), strict=True):

@@ -54,8 +54,8 @@ def write_benchmarks(folder: Path) -> None:
     """Write ``<name>.jsonl`` for every tier and validation set of every family into ``folder`` (made if absent)."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in FAMILIES:
-        made = family(name)
-        problems = {tier: made.eval_problems(tier) for tier in made.EVAL_SHAPES}
-        for benchmark, rows in {**problems, made.validation: made.validation_problems()}.items():
+        tiny_family = family(name)
+        problems = {tier: tiny_family.eval_problems(tier) for tier in tiny_family.EVAL_SHAPES}
+        for benchmark, rows in {**problems, tiny_family.validation: tiny_family.validation_problems()}.items():
             lines = [json.dumps(problem) + "\n" for problem in rows]
             (folder / f"{benchmark}.jsonl").write_text("".join(lines), encoding="utf-8")

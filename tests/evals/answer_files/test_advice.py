@@ -43,8 +43,11 @@ SAID = [
 ROWS = list(zip(ASKED, GOLDS, SAID, RIGHT, strict=True))
 
 
-def talk(question: str, said: str, who: str = "role", what: str = "content") -> list[dict[str, str]]:
-    return [{who: "user", what: question}, {who: "assistant" if who == "role" else "gpt", what: said}]
+def talk(question: str, response: str, role_key: str = "role", what: str = "content") -> list[dict[str, str]]:
+    return [
+        {role_key: "user", what: question},
+        {role_key: "assistant" if role_key == "role" else "gpt", what: response},
+    ]
 
 
 def each(make: Any) -> list[dict[str, Any]]:
@@ -153,22 +156,22 @@ def write(path: Path, rows: Any) -> Path:
 
 def message(capsys: pytest.CaptureFixture[str], *words: str | Path) -> str:
     code = main([str(word) for word in words])
-    said = capsys.readouterr()
-    assert code == 2, said.out
-    return said.err
+    output = capsys.readouterr()
+    assert code == 2, output.out
+    return output.err
 
 
 PROPOSED = re.compile(r"(?:read the whole file: |For verdicts alone, type )('columns=[^']*'|columns=\S+)")
 
 
-def proposed(said: str) -> list[str]:
+def proposed(text: str) -> list[str]:
     """The whole lines that a message proposes, as a shell reads them."""
-    return [shlex.split(found)[0] for found in PROPOSED.findall(said) if "PATH" not in found]
+    return [shlex.split(line)[0] for line in PROPOSED.findall(text) if "PATH" not in line]
 
 
-def listed(said: str) -> list[str]:
+def listed(text: str) -> list[str]:
     """The paths that a message lists: each is followed by its type."""
-    return [line.strip().split("  ")[0] for line in said.splitlines() if line.startswith("  ")]
+    return [line.strip().split("  ")[0] for line in text.splitlines() if line.startswith("  ")]
 
 
 def paths_in(columns: str) -> list[str]:
@@ -178,9 +181,9 @@ def paths_in(columns: str) -> list[str]:
 
 def graded(capsys: pytest.CaptureFixture[str], path: Path, *words: str) -> Mapping[str, Any]:
     code = main(["grade", str(path), *words, "--json"])
-    said = capsys.readouterr()
-    assert code == 0, said.err
-    document: dict[str, Any] = json.loads(said.out)
+    output = capsys.readouterr()
+    assert code == 0, output.err
+    document: dict[str, Any] = json.loads(output.out)
     return document
 
 
@@ -218,15 +221,15 @@ def test_the_listed_paths_and_a_proposed_line_give_the_right_number(
     shape: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write(tmp_path / "a.jsonl", SHAPES[shape])
-    said = message(capsys, "grade", path)
+    text = message(capsys, "grade", path)
     named = NAMED[shape]
-    assert {*paths_in(named)} <= {*listed(said)}, said
+    assert {*paths_in(named)} <= {*listed(text)}, text
     named = named.replace("content.parts.*", "content.parts.0")  # a list inside a list: one item of each
-    for columns in [f"columns={named}", *proposed(said)]:
-        found = graded(capsys, path, columns)
-        assert found["verdicts"] == {"correct": 2, "wrong": 2}, columns
-        assert found["samples"] == [1, 1] and found["rows"] == 4
-        if (agreement := found["agreement"]) is not None:
+    for columns in [f"columns={named}", *proposed(text)]:
+        document = graded(capsys, path, columns)
+        assert document["verdicts"] == {"correct": 2, "wrong": 2}, columns
+        assert document["samples"] == [1, 1] and document["rows"] == 4
+        if (agreement := document["agreement"]) is not None:
             assert agreement["rate"] == 1.0
 
 
@@ -237,10 +240,10 @@ def test_a_list_inside_a_list_is_refused_with_a_path_that_reads_it(
     rows = [{"g": g, "choices": [{"turns": ["so", r]}]} for _, g, r, _ in ROWS]
     path = write(tmp_path / "a.jsonl", rows)
     assert "choices.*.turns" in listed(message(capsys, "grade", path))
-    said = message(capsys, "grade", path, "columns=answer:g,response:choices.*.turns")
-    assert "a list inside a list" in said and ".-1 for its last" in said
-    found = graded(capsys, path, "columns=answer:g,response:choices.*.turns.-1")
-    assert found["verdicts"] == {"correct": 2, "wrong": 2}
+    text = message(capsys, "grade", path, "columns=answer:g,response:choices.*.turns")
+    assert "a list inside a list" in text and ".-1 for its last" in text
+    document = graded(capsys, path, "columns=answer:g,response:choices.*.turns.-1")
+    assert document["verdicts"] == {"correct": 2, "wrong": 2}
 
 
 UNSURE: dict[str, dict[str, Any]] = {
@@ -261,8 +264,8 @@ def test_no_line_is_proposed_where_names_leave_a_choice_or_the_file_is_not_read(
     case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [UNSURE[case], {**UNSURE[case], **({"gold": {"a": 1}} if case.endswith("another row") else {})}]
-    said = message(capsys, "grade", write(tmp_path / "a.jsonl", rows))
-    assert proposed(said) == [] and "gold" in said and len(listed(said)) >= 2
+    text = message(capsys, "grade", write(tmp_path / "a.jsonl", rows))
+    assert proposed(text) == [] and "gold" in text and len(listed(text)) >= 2
 
 
 def test_a_line_is_proposed_for_golds_in_another_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -293,8 +296,8 @@ def test_a_line_for_verdicts_is_proposed_where_it_is_certain(
     rows: list[dict[str, Any]], line: str | None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write(tmp_path / "v.jsonl", rows)
-    said = message(capsys, "audit", path, "printed=50.0")
-    assert proposed(said) == ([line] if line else [])
+    text = message(capsys, "audit", path, "printed=50.0")
+    assert proposed(text) == ([line] if line else [])
 
 
 @pytest.mark.parametrize("values", [[True, None, False], ["True", "", "False"], [[True, False], [False], [True]]])
@@ -335,11 +338,11 @@ def test_a_csv_of_a_data_frame_has_lists_in_its_cells(tmp_path: Path, capsys: py
         out = csv.writer(file)
         out.writerow(["task", "expected", "outputs", "passed"])
         out.writerows([q, g, repr([r, r]), repr([str(ok), str(ok)])] for q, g, r, ok in ROWS)
-    said = message(capsys, "grade", path)
+    text = message(capsys, "grade", path)
     columns = "columns=problem:task,answer:expected,response:outputs.*,expected:passed.*"
-    assert {*paths_in(columns)} <= {*listed(said)} and proposed(said) == []  # a text, or a list of texts
-    found = graded(capsys, path, columns)
-    assert found["verdicts"] == {"correct": 4, "wrong": 4} and found["samples"] == [2, 2]
+    assert {*paths_in(columns)} <= {*listed(text)} and proposed(text) == []  # a text, or a list of texts
+    document = graded(capsys, path, columns)
+    assert document["verdicts"] == {"correct": 4, "wrong": 4} and document["samples"] == [2, 2]
 
 
 def test_a_container_with_several_lists_names_columns_of_the_responses(
@@ -348,8 +351,8 @@ def test_a_container_with_several_lists_names_columns_of_the_responses(
     whole = {"results": {"prompts": [{"raw": "p", "label": "l"}], "results": SHAPES["objects around everything"]}}
     path = write(tmp_path / "r.json", whole)
     columns = NAMED["objects around everything"]
-    said = message(capsys, "grade", path)
-    assert {*paths_in(columns)} <= {*listed(said)} and "results.results, 4 rows" in said
+    text = message(capsys, "grade", path)
+    assert {*paths_in(columns)} <= {*listed(text)} and "results.results, 4 rows" in text
     assert graded(capsys, path, f"columns={columns}")["verdicts"] == {"correct": 2, "wrong": 2}
 
 
@@ -359,17 +362,17 @@ def test_responses_that_are_json_are_read_at_their_answer(tmp_path: Path, capsys
     rows = [{"id": f"q{i}", "output": t, "answer": f"# {g}"} for i, (t, g) in enumerate(zip(texts, GOLDS, strict=True))]
     rows[2]["output"] = texts[2][:-4]
     path = write(tmp_path / "a.jsonl", rows)
-    said = message(capsys, "grade", path)
-    assert "output.answer" in listed(said) and proposed(said) == []  # answer and output.answer: two names of golds
+    text = message(capsys, "grade", path)
+    assert "output.answer" in listed(text) and proposed(text) == []  # answer and output.answer: two names of golds
     columns = "columns=problem_id:id,answer:answer,response:output.answer|output"
     assert graded(capsys, path, columns, "policy=whole")["verdicts"] == {"correct": 1, "wrong": 3}
 
 
 def test_rows_of_several_models_are_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [{"question": q, "target": g, "completion": r, "model": m} for q, g, r, _ in ROWS for m in ("a", "b")]
-    said = message(capsys, "grade", write(tmp_path / "a.jsonl", rows))
-    assert "model has 2 values" in said and proposed(said) == []
-    assert """jq -c '(arrays[], objects) | select(.model == "a")'""" in said
+    text = message(capsys, "grade", write(tmp_path / "a.jsonl", rows))
+    assert "model has 2 values" in text and proposed(text) == []
+    assert """jq -c '(arrays[], objects) | select(.model == "a")'""" in text
 
 
 def test_a_line_is_proposed_only_if_it_reads_every_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -386,7 +389,9 @@ PANDAS = {"question": ASKED, "target": list(GOLDS), "completion": SAID, "correct
 TABLES: dict[str, Any] = {
     "columns and data": {"columns": [*PANDAS], "data": [list(row) for row in ROWS]},
     "lists of one length": PANDAS,
-    "a data frame's columns": {name: {str(i): of for i, of in enumerate(values)} for name, values in PANDAS.items()},
+    "a data frame's columns": {
+        name: {str(i): cell for i, cell in enumerate(values)} for name, values in PANDAS.items()
+    },
 }
 
 
@@ -394,9 +399,9 @@ TABLES: dict[str, Any] = {
 def test_a_table_that_is_one_object_has_rows(form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = write(tmp_path / "t.json", TABLES[form])
     [columns] = proposed(message(capsys, "grade", path))
-    found = graded(capsys, path, f"{columns},expected:correct")
-    assert found["verdicts"] == {"correct": 2, "wrong": 2} and found["problems"] == 4
-    assert found["agreement"]["rate"] == 1.0
+    document = graded(capsys, path, f"{columns},expected:correct")
+    assert document["verdicts"] == {"correct": 2, "wrong": 2} and document["problems"] == 4
+    assert document["agreement"]["rate"] == 1.0
 
 
 # -- verdicts alone ----------------------------------------------------------------------------------------------------
@@ -433,10 +438,10 @@ def test_the_listed_paths_of_verdicts_give_their_share(
 ) -> None:
     """Two of four are right (three of six by id)."""
     path = write(tmp_path / "v.json", VERDICTS[shape])
-    said = message(capsys, "audit", path, "printed=50.0")
+    text = message(capsys, "audit", path, "printed=50.0")
     named = NAMED_VERDICTS[shape]
-    assert {*paths_in(named)} <= {*listed(said)} and ("?" not in named or proposed(said) == []), said
-    for columns in [f"columns={named}", *proposed(said)]:
+    assert {*paths_in(named)} <= {*listed(text)} and ("?" not in named or proposed(text) == []), text
+    for columns in [f"columns={named}", *proposed(text)]:
         assert main(["audit", str(path), "printed=50.0", columns, "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["file"] == pytest.approx(1 / 2)
 
@@ -448,8 +453,8 @@ def test_one_file_for_each_problem_is_no_series_of_checkpoints(
     rows = VERDICTS["an exit code beside the status"]
     paths = [write(tmp_path / f"{row['name']}.results.json", row) for row in rows]
     columns = "columns=id:name,correct:results.*.status?OK"
-    said = message(capsys, "audit", *paths, "printed=50.0", columns)
-    assert "no two of these files share a problem" in said and "cat" in said
+    text = message(capsys, "audit", *paths, "printed=50.0", columns)
+    assert "no two of these files share a problem" in text and "cat" in text
     joined = tmp_path / "all.jsonl"
     joined.write_text("".join(path.read_text() for path in paths))
     assert main(["audit", str(joined), "printed=50.0", columns, "--json"]) == 0
@@ -505,8 +510,8 @@ def test_names_with_dots_inside_a_path_are_found() -> None:
 def test_of_several_lists_the_line_takes_the_longest(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lists = {name: [{"text": r, "gold": g} for _, g, r, _ in ROWS] for name in ("qwen2.5", "phi-4")}
     path = write(tmp_path / "a.json", {"meta": {"models": [{"id": "m"}, {"id": "n"}]}, "runs": lists})
-    said = message(capsys, "grade", path)
-    assert """jq -c '.runs["qwen2.5"][]' FILE > rows.jsonl""" in said and '.runs["phi-4"], 4 rows:' in said
+    text = message(capsys, "grade", path)
+    assert """jq -c '.runs["qwen2.5"][]' FILE > rows.jsonl""" in text and '.runs["phi-4"], 4 rows:' in text
 
 
 # -- curves ------------------------------------------------------------------------------------------------------------
@@ -548,8 +553,8 @@ def test_the_column_of_steps_and_the_reward_are_advised(tmp_path: Path, capsys: 
     rows = [{"fitness": 0.5 + g / 10, "era": g, "seconds": 2.5} for g in range(3)]
     path = write(tmp_path / "h.jsonl", rows)
     assert "columns=step:era" in message(capsys, "curves", path)
-    said = message(capsys, "curves", path, "columns=step:era")
-    assert "columns=train/reward:fitness,step:era" in said
+    text = message(capsys, "curves", path, "columns=step:era")
+    assert "columns=train/reward:fitness,step:era" in text
     assert main(["audit", str(path), "printed=0.7", "metric=fitness", "columns=step:era", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["file"] == pytest.approx(0.7)
 
@@ -564,9 +569,9 @@ def test_a_row_of_final_shares_is_said_to_have_no_samples(
     """VLMEvalKit's *_acc.csv."""
     path = tmp_path / "acc.csv"
     path.write_text('"split","Overall","AR"\n"dev","0.7328","0.7638"\n')
-    said = message(capsys, "audit", path, "printed=73.3", *metric)
-    assert "scores without samples" in said or "final scores and no curve" in said
-    assert "THEIRS" not in said
+    text = message(capsys, "audit", path, "printed=73.3", *metric)
+    assert "scores without samples" in text or "final scores and no curve" in text
+    assert "THEIRS" not in text
 
 
 def test_problems_stand_inside_objects_of_a_json_file(tmp_path: Path) -> None:
@@ -575,8 +580,8 @@ def test_problems_stand_inside_objects_of_a_json_file(tmp_path: Path) -> None:
     path = write(tmp_path / "aime.json", {"x": rows})
     path.write_text(json.dumps(rows))
     name = OwnBenchmark.parse(f"{path}?problem=prompt.0.value&answer=final_answer")
-    found = [(problem.problem, problem.answer) for problem in benchmarks.load(name).problems]
-    assert found == [(q, g) for q, g, _, _ in ROWS]
+    pairs = [(problem.problem, problem.answer) for problem in benchmarks.load(name).problems]
+    assert pairs == [(q, g) for q, g, _, _ in ROWS]
 
 
 @pytest.mark.parametrize("choices", [{"options": ["(A)2", "(B)4"]}, {"A": "2 cm", "B": "4 cm"}])
@@ -584,9 +589,9 @@ def test_problems_stand_inside_objects_of_a_json_file(tmp_path: Path) -> None:
 def test_choices_that_no_problem_shows_are_refused(choices: dict[str, Any], shown: bool, tmp_path: Path) -> None:
     """AGIEval and VLMEvalKit: letters as answers, and the choices in columns of their own."""
     texts = choices.get("options", [*choices.values()])
-    asked = "What is x?" + (" ".join(texts) if shown else "")
+    question = "What is x?" + (" ".join(texts) if shown else "")
     path = tmp_path / "sat.jsonl"
-    path.write_text("".join(json.dumps({"question": asked, "label": letter, **choices}) + "\n" for letter in "AB"))
+    path.write_text("".join(json.dumps({"question": question, "label": letter, **choices}) + "\n" for letter in "AB"))
     name = OwnBenchmark.parse(f"{path}?problem=question&answer=label")
     if shown:
         assert len(benchmarks.load(name).problems) == 2
@@ -626,8 +631,8 @@ def test_lists_in_the_cells_of_lm_evals_csv(tmp_path: Path, capsys: pytest.Captu
         out.writeheader()
         out.writerows(rows)
     assert "resps.*" in listed(message(capsys, "grade", path))
-    found = graded(capsys, path, "columns=problem_id:doc_id,answer:target,response:resps.*.0,expected:exact_match")
-    assert found["verdicts"] == {"correct": 2, "wrong": 2} and found["agreement"]["rate"] == 1.0
+    document = graded(capsys, path, "columns=problem_id:doc_id,answer:target,response:resps.*.0,expected:exact_match")
+    assert document["verdicts"] == {"correct": 2, "wrong": 2} and document["agreement"]["rate"] == 1.0
 
 
 @pytest.mark.parametrize("names", [("prompts", "solutions", "completions"), ("problem", "gold", "response")])
@@ -635,16 +640,16 @@ def test_a_list_of_golds_beside_as_many_responses_is_refused_with_a_line_that_ru
     names: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One row holds four samples: `golds=any` would count three of four right where one is."""
-    asked, golds, texts = names
-    row = {asked: ASKED, texts: SAID[:1] + SAID[1:2] * 3, golds: list(GOLDS), "n": 4}
+    question, golds, texts = names
+    row = {question: ASKED, texts: SAID[:1] + SAID[1:2] * 3, golds: list(GOLDS), "n": 4}
     path = write(tmp_path / "a.jsonl", [row, row])
-    columns = [] if golds == "gold" else [f"columns=problem:{asked},answer:{golds},response:{texts}"]
-    said = message(capsys, "grade", path, *columns)
-    of = "[.problem, .gold, .response]" if golds == "gold" else "[.prompts, .solutions, .completions]"
+    columns = [] if golds == "gold" else [f"columns=problem:{question},answer:{golds},response:{texts}"]
+    text = message(capsys, "grade", path, *columns)
+    lists = "[.problem, .gold, .response]" if golds == "gold" else "[.prompts, .solutions, .completions]"
     made = "{problem: .[0], answer: .[1], response: .[2]}"
-    assert f"jq -c '(arrays[], objects) | {of} | transpose[] | {made}' FILE > rows.jsonl" in said
-    found = graded(capsys, path, *columns, "golds=any")  # a person may still say so
-    assert found["rows"] == 8
+    assert f"jq -c '(arrays[], objects) | {lists} | transpose[] | {made}' FILE > rows.jsonl" in text
+    document = graded(capsys, path, *columns, "golds=any")  # a person may still say so
+    assert document["rows"] == 8
 
 
 # -- what a second stranger brought ------------------------------------------------------------------------------------
@@ -685,9 +690,9 @@ def test_the_problem_is_no_benchmark(tmp_path: Path, capsys: pytest.CaptureFixtu
     path = write(tmp_path / "e.jsonl", rows)
     columns = "problem:task.question,answer:task.ground_truth,response:trajectories.*.steps.*.chat_completions"
     assert {*paths_in(columns)} <= {*listed(message(capsys, "grade", path))}
-    found = graded(capsys, path, f"columns={columns.replace('steps.*', 'steps.-1')}")
-    assert found["samples"] == [2, 2] and found["problems"] == 4 and list(found["scores"]) == ["answers"]
-    assert found["verdicts"] == {"correct": 4, "wrong": 4}
+    document = graded(capsys, path, f"columns={columns.replace('steps.*', 'steps.-1')}")
+    assert document["samples"] == [2, 2] and document["problems"] == 4 and list(document["scores"]) == ["answers"]
+    assert document["verdicts"] == {"correct": 4, "wrong": 4}
 
 
 def test_zeros_and_ones_by_an_unknown_name_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -704,8 +709,12 @@ def test_zeros_and_ones_by_an_unknown_name_are_listed(tmp_path: Path, capsys: py
 
 
 def test_nested_scores_are_no_samples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    of = {"total": 105.0, "rate": 0.933}
-    whole = {"model_name": "m", "rate": 0.722, "subject": {f"s{i}": {**of, "type": {"a": of}} for i in range(6)}}
+    scores = {"total": 105.0, "rate": 0.933}
+    whole = {
+        "model_name": "m",
+        "rate": 0.722,
+        "subject": {f"s{i}": {**scores, "type": {"a": scores}} for i in range(6)},
+    }
     assert "scores without samples" in message(capsys, "audit", write(tmp_path / "s.json", whole), "printed=72.2")
 
 
@@ -716,15 +725,15 @@ def test_a_file_that_is_not_read_says_how_to_convert_it(
 ) -> None:
     path = tmp_path / name
     path.write_bytes(b"PK\x03\x04")
-    said = message(capsys, command[0], path, *command[1:])
-    assert "not read" in said and ("python -c" in said or "Download" in said)
+    text = message(capsys, command[0], path, *command[1:])
+    assert "not read" in text and ("python -c" in text or "Download" in text)
 
 
 def test_a_text_that_is_no_table_says_what_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "run.log"
     path.write_text("*****\nQ: What is it?\nA: 5\n")
-    said = message(capsys, "grade", path)
-    assert "no table" in said and "problem_id" in said and "Expecting value" not in said
+    text = message(capsys, "grade", path)
+    assert "no table" in text and "problem_id" in text and "Expecting value" not in text
 
 
 def test_json_lines_in_a_json_file_are_problems_and_repeated_ids_are_none(tmp_path: Path) -> None:
@@ -732,8 +741,8 @@ def test_json_lines_in_a_json_file_are_problems_and_repeated_ids_are_none(tmp_pa
     path = tmp_path / "dev.json"
     path.write_text("".join(json.dumps({"id": 0, "question": q, "gold": g}) + "\n" for q, g, _, _ in ROWS))
     name = OwnBenchmark.parse(f"{path}?problem=question&answer=gold")
-    found = benchmarks.load(name).problems
-    assert [problem.id for problem in found] == ["dev-0", "dev-1", "dev-2", "dev-3"]
+    problems = benchmarks.load(name).problems
+    assert [problem.id for problem in problems] == ["dev-0", "dev-1", "dev-2", "dev-3"]
 
 
 def test_a_letter_in_chinese_brackets() -> None:
@@ -756,7 +765,7 @@ def test_an_archive_that_is_no_log_names_its_files(tmp_path: Path, capsys: pytes
     path = tmp_path / "results.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("out/rows.jsonl", "{}")
-    assert "Unpack it" in (said := message(capsys, "grade", path)) and "out/rows.jsonl" in said
+    assert "Unpack it" in (text := message(capsys, "grade", path)) and "out/rows.jsonl" in text
 
 
 def test_a_text_in_utf_16_says_how_it_is_converted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

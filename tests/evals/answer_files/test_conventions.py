@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from evals.answer_files import grade_file
-from evals.answer_files.conventions import others
+from evals.answer_files.conventions import other_conventions
 from evals.grading import Conventions
 
 CASES = {  # (gold, answer) -> what the other convention does to the verdict
@@ -45,6 +45,6 @@ def test_no_convention_is_named_that_changes_nothing(tmp_path):
 
 
 def test_each_option_of_the_conventions_is_tried():
-    tried = {option.partition("=")[0] for option, _, _ in others(Conventions())}
+    tried = {option.partition("=")[0] for option, _, _ in other_conventions(Conventions())}
     assert tried == {field.name for field in fields(Conventions)}
-    assert "digits=0" not in [option for option, _, _ in others(Conventions(digits=1))]
+    assert "digits=0" not in [option for option, _, _ in other_conventions(Conventions(digits=1))]

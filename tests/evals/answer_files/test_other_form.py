@@ -40,6 +40,6 @@ def test_the_form_that_most_responses_have_is_named(responses: list[str], policy
     ],
 )
 def test_golds_and_answers_of_two_kinds_are_said(golds: list[str], answers: list[str], expected: str | None) -> None:
-    said = unlike(golds, answers, 0)
-    assert said is None if expected is None else said is not None and expected in said
+    advice = unlike(golds, answers, 0)
+    assert advice is None if expected is None else advice is not None and expected in advice
     assert unlike(golds, answers, 1) is None

@@ -60,7 +60,7 @@ def test_truth_values_and_objects_are_no_responses(tmp_path: Path, value: object
 
 GOLDS = ("17", "23", "31", "47", "59", "61")
 SAID = ("17", "24", "31", "48", "59", "62")  # the model's answers: three of six are right
-FULL = [rf"We count, and so it is \boxed{{{own}}}." for own in SAID]
+FULL = [rf"We count, and so it is \boxed{{{answer}}}." for answer in SAID]
 
 
 def proposed(path: Path) -> bool:
@@ -71,8 +71,8 @@ def proposed(path: Path) -> bool:
 
 @pytest.mark.parametrize("name", ["answer", "final_answer"])
 def test_the_models_own_answer_is_not_proposed_as_the_gold(tmp_path: Path, name: str) -> None:
-    own = [{"question": g, name: s, "output": f, "key_value": g} for g, s, f in zip(GOLDS, SAID, FULL, strict=True)]
-    assert not proposed(write(tmp_path / "own.jsonl", own))
+    rows = [{"question": g, name: s, "output": f, "key_value": g} for g, s, f in zip(GOLDS, SAID, FULL, strict=True)]
+    assert not proposed(write(tmp_path / "own.jsonl", rows))
     alone = [{name: s, "output": f} for s, f in zip(SAID, FULL, strict=True)]  # and the golds are in another file
     assert not proposed(write(tmp_path / "alone.jsonl", alone))
     whole = [{name: f, "output": g} for g, f in zip(GOLDS, FULL, strict=True)]  # the gold is called output
@@ -90,8 +90,8 @@ def test_golds_called_answer_are_proposed(tmp_path: Path) -> None:
 
 def test_a_report_says_that_answer_may_be_the_models_own(tmp_path: Path) -> None:
     """The columns have our own names, so the file is read without a question. All six verdicts are correct."""
-    own = [{"answer": s, "response": f, "key_value": g} for g, s, f in zip(GOLDS, SAID, FULL, strict=True)]
-    path = write(tmp_path / "own.jsonl", own)
+    rows = [{"answer": s, "response": f, "key_value": g} for g, s, f in zip(GOLDS, SAID, FULL, strict=True)]
+    path = write(tmp_path / "own.jsonl", rows)
     assert grade_file(path).verdicts == {"correct": 6}
     assert "If that is the gold, type columns=answer:key_value,response:response" in notes(path)
     report = grade_file(path, reading=Reading({"answer": "key_value", "response": "response"}))
@@ -108,9 +108,9 @@ def test_golds_with_aliases_are_said_and_never_split(tmp_path: Path) -> None:
     rows = [{"answer": "David Seville/Ross", "response": "Ross"}, {"answer": "1/2", "response": "1/2"}]
     rows += [{"answer": r"\frac{ab}/{cd}", "response": ""}, {"answer": "9 miles/hour", "response": ""}]
     path = write(tmp_path / "a.jsonl", rows)
-    said = notes(path)
-    assert "golds with / between words: 1, such as 'David Seville/Ross'" in said and "golds=any" in said
-    assert """jq -c '(arrays[], objects) | (.answer | strings) |= split("/")' FILE > rows.jsonl""" in said
+    text = notes(path)
+    assert "golds with / between words: 1, such as 'David Seville/Ross'" in text and "golds=any" in text
+    assert """jq -c '(arrays[], objects) | (.answer | strings) |= split("/")' FILE > rows.jsonl""" in text
     inside = write(tmp_path / "b.jsonl", [{"gold": {"of": "Ross/Seville"}, "text": "Ross"}])
     assert "(.gold.of | strings)" in notes(inside, answer="gold.of", response="text")
     listed = write(tmp_path / "c.jsonl", [{"answer": ["David Seville", "Ross"], "response": "Ross"}])
@@ -129,10 +129,10 @@ def test_samples_of_several_systems_are_said(tmp_path: Path) -> None:
         for seed in range(2)
         for arm in ("teacher", "student")
     ]
-    said = notes(write(tmp_path / "a.jsonl", rows))
-    assert "every problem has rows of 2 values of arm (teacher, student), counted as its samples" in said
-    assert 'select(.arm == "teacher")' in said and "seed" not in said and "split" not in said
-    one = [row for row in rows if row["arm"] == "student"]
-    assert notes(write(tmp_path / "b.jsonl", one)) == ""  # as after the line that was said
+    text = notes(write(tmp_path / "a.jsonl", rows))
+    assert "every problem has rows of 2 values of arm (teacher, student), counted as its samples" in text
+    assert 'select(.arm == "teacher")' in text and "seed" not in text and "split" not in text
+    single = [row for row in rows if row["arm"] == "student"]
+    assert notes(write(tmp_path / "b.jsonl", single)) == ""  # as after the line that was said
     apart = [{**row, "arm": f"of problem {row['problem_id']}"} for row in rows]
     assert notes(write(tmp_path / "c.jsonl", apart)) == ""
