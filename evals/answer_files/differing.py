@@ -170,7 +170,7 @@ def cause(
     if grade.verdict == Verdict.CORRECT and (_bare(gold) == _bare(answer) or (a is not None and a == b)):
         return "equal to the gold, labelled incorrect"
     if option is not None:
-        return f"a convention: {option} {'accepts' if row.expected else 'refuses'} it"
+        return _by_convention(option, bool(row.expected))
     return _cause_by_form(gold, answer, grade.verdict == Verdict.CORRECT)
 
 
@@ -248,8 +248,11 @@ def _values(text: str) -> list[str]:
 
 def in_words(cause: str) -> str:
     """A cause for readers who do not know our options."""
-    option = re.match(r"a convention: (\w+=\w+)", cause)
-    return cause if option is None else _CONVENTIONS.get(option[1], cause)
+    return _IN_WORDS.get(cause, cause)
+
+
+def _by_convention(option: str, accepts: bool) -> str:
+    return f"a convention: {option} {'accepts' if accepts else 'refuses'} it"
 
 
 _CONVENTIONS = {
@@ -260,6 +263,7 @@ _CONVENTIONS = {
     "percent_sign=false": "a percent sign that the gold lacks, which we accept",
     "percent_sign=true": "a percent sign that the gold lacks, which we refuse",
 }
+_IN_WORDS = {_by_convention(key, accepts): text for key, text in _CONVENTIONS.items() for accepts in (True, False)}
 
 
 def _bare(text: str) -> str:
