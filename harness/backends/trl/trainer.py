@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from accelerate.utils import gather_object
@@ -37,6 +37,9 @@ from harness.step.likeliest import Distribution, likeliest_tokens
 from harness.step.loss import clipped_tokens, k3
 from harness.step.mismatch import mismatch_metrics
 from harness.step.step_metrics import correct_responses
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 Turn = Callable[[list[list[int]]], tuple[Any, Any]]
 """Prompts, in token ids -> their responses, and what TRL has beside them."""
@@ -77,7 +80,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         return self._reference
 
     @ref_model.setter
-    def ref_model(self, model: Any) -> None:
+    def ref_model(self, model: PreTrainedModel) -> None:
         # TRL creates it from the policy's own id, then wraps it. A teacher takes its place before
         if model is not None and self._teacher is not None:
             how = {"dtype": model.dtype, "attn_implementation": model.config._attn_implementation}
