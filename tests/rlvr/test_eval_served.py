@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 import rlvr
-from evals.data import benchmarks
 from evals.sampling.engines import openai
 from evals.sampling.engines.base import Decoding, EngineError, Request
 from rlvr.cli import main
@@ -33,7 +32,6 @@ def server() -> Iterator[Server]:
 @pytest.fixture
 def command(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(benchmarks, "OWN", {})  # each test has a file of that name
     rows = [{"problem": f"{i} + 1 = ?", "answer": str(i + 1)} for i in range(2)]
     (tmp_path / "served_sums.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     words = [

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import rlvr
-from evals.data import benchmarks
 from evals.files import write_text
 from harness.record.archive import import_archive, write_archive
 from harness.record.find import runs
@@ -340,9 +339,8 @@ def test_a_failed_command_leaves_the_file_that_was_there(monkeypatch: pytest.Mon
 
 
 @pytest.fixture
-def evaluation(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def evaluation(place: Path) -> Iterator[list[str]]:
     """A command that measures a served model on two problems, without out=."""
-    monkeypatch.setattr(benchmarks, "OWN", {})
     rows = [{"problem": f"{i} + 1 = ?", "answer": str(i + 1)} for i in range(2)]
     Path("lost_sums.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     with serving() as server:

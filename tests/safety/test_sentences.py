@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import rlvr
-from evals.data import benchmarks
 from rlvr.cli import main
 
 EXCEPTION = re.compile(r"\b[A-Z]\w*(Error|Exception)\b|Traceback|out of range|object is not|NoneType")
@@ -21,7 +20,6 @@ ROW = {"problem_id": "a", "gold": "2", "response": "so \\boxed{2}", "expected": 
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr(benchmarks, "OWN", {})
     monkeypatch.chdir(tmp_path)
     Path("b.jsonl").write_text(json.dumps(ROW) + "\n")
     Path("c.csv").write_text(CURVE)
