@@ -16,11 +16,14 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evals import sentence_pieces
 from evals.errors import UsageError
 from evals.files import rename_folder
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 MAGIC = b"GGUF"
 PREFIX = "tokenizer."
@@ -108,7 +111,7 @@ def _tokenizer(source: Path, fields: Mapping[str, Any]) -> Any:
         begin = special["bos_token"] if fields.get(f"{GGML}add_bos_token", True) else None
         scores, kinds = fields[f"{GGML}scores"], fields[f"{GGML}token_type"]
         base = sentence_pieces.tokenizer(pieces, scores, kinds, unknown=unknown, begin=begin)
-        tokenizer: Any = PreTrainedTokenizerFast(tokenizer_object=base, unk_token=pieces[unknown])
+        tokenizer: PreTrainedTokenizerBase = PreTrainedTokenizerFast(tokenizer_object=base, unk_token=pieces[unknown])
         tokenizer.chat_template = fields.get(f"{PREFIX}chat_template")
     elif kind == "gpt2" and split in SPLITS:
         tokenizer = AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name)

@@ -23,6 +23,7 @@ from evals.stats.score import score
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 
 FEW = 0.05  # the share of problems that may be excluded for one unscored sample so that the curves reach the last k
@@ -201,7 +202,7 @@ def _over_k(
     ks = sorted(numbers["k"].unique())
     covers = " or ".join(sorted(set(numbers["covers"].dropna())))
 
-    def finish(axes: Sequence[Any]) -> None:
+    def finish(axes: Sequence[Axes]) -> None:
         axes[0].set_xscale("log", base=2)
         shown = ks[:: -(-len(ks) // 10)]
         axes[0].set_xticks(shown, [str(k) for k in shown])

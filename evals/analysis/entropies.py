@@ -6,7 +6,7 @@ Sources: arXiv 2506.01939, Fig. 2a. arXiv 2603.28204, Fig. 1a. arXiv 2508.07534,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,6 +30,7 @@ from evals.plots.plot import Plot, look
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 BIN = 0.1  # nats
 NO_BANDS = {"low": np.nan, "high": np.nan}
@@ -88,7 +89,7 @@ def entropy_distribution(names: Sequence[str], tables: Tables) -> Plot:
         thresholds[run] = fork_threshold(table["entropy"])
         texts.append(f"{run}: {thresholds[run]:.2f} nats, {100 * in_forks(table['entropy']):.0f} %")
 
-    def finish(axes: Sequence[Any]) -> None:
+    def finish(axes: Sequence[Axes]) -> None:
         axes[0].set_yscale("log")
         axes[0].relim()
         axes[0].autoscale()

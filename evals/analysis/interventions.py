@@ -34,6 +34,7 @@ from evals.sampling.evaluate import sample_problems
 
 if TYPE_CHECKING:
     import pandas as pd
+    from transformers import PreTrainedTokenizerBase
 
 CONTINUATIONS = 8  # per changed response. The papers leave their number open.
 
@@ -223,7 +224,7 @@ class PrefixedEngine:
         return can
 
     @property
-    def tokenizer(self) -> Any:
+    def tokenizer(self) -> PreTrainedTokenizerBase:
         return self._inner.tokenizer
 
     @property

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
     from torch import Tensor
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 _PROBE = 8  # tokens for the comparison of both ways to compute logits
 _TOLERANCE = {"float64": 1e-9, "float32": 1e-4}  # relative to the largest logit. Other types are coarser
@@ -34,7 +35,7 @@ MASS = 0.95  # the share of the probability in the set of tokens that the branch
 class SplitModel:
     """`projection(hidden_states(ids))` are the model's logits. `split` makes it and checks this."""
 
-    model: Any
+    model: PreTrainedModel
     projection: Any
 
     def hidden_states(self, ids: Tensor) -> Tensor:
@@ -46,7 +47,7 @@ class SplitModel:
         return states
 
 
-def split(model: Any, probe: Tensor) -> SplitModel:
+def split(model: PreTrainedModel, probe: Tensor) -> SplitModel:
     """The parts of a model, checked against the whole model on a few tokens.
 
     Args:
@@ -90,7 +91,7 @@ class Encoded:
     pieces: tuple[str, ...]
 
 
-def encode(tokenizer: Any, prompt: str, response: str) -> Encoded:
+def encode(tokenizer: PreTrainedTokenizerBase, prompt: str, response: str) -> Encoded:
     """
     Raises:
         ValueError: the tokenizer does not give each token's characters, or the prompt has no token.
@@ -109,7 +110,7 @@ def encode(tokenizer: Any, prompt: str, response: str) -> Encoded:
     return Encoded((*start, *answer["input_ids"]), pieces)
 
 
-def read_tokens(model: Any, rows: Sequence[Encoded], *, mass: float = MASS) -> dict[int, Values]:
+def read_tokens(model: PreTrainedModel, rows: Sequence[Encoded], *, mass: float = MASS) -> dict[int, Values]:
     """Row number -> the values of its response's tokens, [length] each, named as in the table. Rows with a response.
 
     Raises:

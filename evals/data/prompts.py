@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evals.code_execution.programs import POLICIES as PROGRAMS
 from evals.data.benchmarks import LETTERS, Problem, task
@@ -17,6 +17,9 @@ from evals.data.rows import read_rows
 from evals.errors import UsageError
 from evals.grading.extraction import POLICIES
 from evals.suggest import expected
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 WRITTEN = "boxed_suffix"  # for benchmarks that name no prompt
 
@@ -227,7 +230,7 @@ def _continued(text: str, response: str) -> str:
     return f"{text}{response}" if text[-1:].isspace() or response[:1].isspace() else f"{text} {response}"
 
 
-def render(prompt: Prompt, problem: Problem, tokenizer: Any) -> str:
+def render(prompt: Prompt, problem: Problem, tokenizer: PreTrainedTokenizerBase) -> str:
     """The exact text that the model continues.
 
     Raises:

@@ -7,15 +7,18 @@ values of a run apart. The figure's numbers have a column `unit` too: what the v
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evals.plots.parts import band, grid, legend_below, legend_height, name_rows, offsets, points
+from evals.plots.parts import band, grid, legend_below, legend_height, name_rows, offsets, points, whole_ticks
 from evals.plots.plot import WIDTH, Plot, look, wrap_name
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 ENDS = ["low", "mean", "high"]
 NO_LIMITS = (-np.inf, np.inf)
@@ -47,7 +50,7 @@ def point_rows(
     """
     shown = [run for run in names if run in set(numbers["model"])]
 
-    def render(figure: Any) -> None:
+    def render(figure: Figure) -> None:
         axis = figure.subplots()
         name_rows(axis, list(labels.values()))
         handles = []
@@ -88,7 +91,7 @@ def band_lines(
     limits: tuple[float, float] | Mapping[str, tuple[float, float]] = NO_LIMITS,
     smooth: int = 1,
     marker: bool = True,
-    finish: Callable[[Sequence[Any]], None] | None = None,
+    finish: Callable[[Sequence[Axes]], None] | None = None,
 ) -> Plot:
     """A panel for each value of `by`, with a line and its band for each run, and a legend below.
 
@@ -104,9 +107,9 @@ def band_lines(
     columns = 4 if len(panels) > 6 else min(len(panels), 3 if ylabel else 2)
     lines = -(-len(panels) // columns)
 
-    def render(figure: object) -> None:
+    def render(figure: Figure) -> None:
         axes = grid(figure, len(panels), columns, sharey=bool(ylabel), sharex=len(panels) > 6)
-        handles: dict[str, Any] = {}
+        handles: dict[str, Artist] = {}
         for place, (axis, panel) in enumerate(zip(axes, panels, strict=True)):
             inside = numbers[numbers[by] == panel] if by in numbers else numbers
             allowed = limits[panel] if isinstance(limits, Mapping) else limits
@@ -121,7 +124,7 @@ def band_lines(
                 (handles[run],) = band(axis, rows[x], low, middle, high, names.index(run), marker=marker)
             fit(axis, numbers if ylabel else inside, allowed)
             if numbers[x].dtype.kind == "i":
-                axis.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
+                whole_ticks(axis)
             if place >= len(panels) - columns:  # the lowest panel of its column
                 axis.set_xlabel(xlabel)
                 axis.tick_params(labelbottom=True)
@@ -152,7 +155,7 @@ def axis_ends(numbers: pd.DataFrame, limits: tuple[float, float]) -> tuple[float
     return least, least + min(most - least, 1.1 * spread, room)
 
 
-def fit(axis: Any, numbers: pd.DataFrame, limits: tuple[float, float]) -> None:
+def fit(axis: Axes, numbers: pd.DataFrame, limits: tuple[float, float]) -> None:
     """Fit a y axis to the means: from a finite lower limit, else with a margin. Logarithmic where the medians of two
     runs are more than ten times apart."""
     if numbers["mean"].isna().all():

@@ -16,6 +16,9 @@ from evals.plots.plot import look, tidy, wrap_name
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 LEGEND_LINE = 0.19  # inches per line of a legend
 
@@ -27,7 +30,14 @@ def point_look(series: int, *, hollow: bool = False) -> dict[str, Any]:
 
 
 def points(
-    axis: Any, rows: ArrayLike, low: ArrayLike, middle: ArrayLike, high: ArrayLike, series: int, *, hollow: bool = False
+    axis: Axes,
+    rows: ArrayLike,
+    low: ArrayLike,
+    middle: ArrayLike,
+    high: ArrayLike,
+    series: int,
+    *,
+    hollow: bool = False,
 ) -> list[Any]:
     """Points with horizontal intervals, in the style of a series: [N] each. Returns the markers, for a legend."""
     axis.hlines(rows, low, high, color=look(series)["color"], linewidth=1.2)
@@ -36,7 +46,7 @@ def points(
 
 
 def band(
-    axis: Any,
+    axis: Axes,
     x: ArrayLike,
     low: ArrayLike,
     middle: ArrayLike,
@@ -68,7 +78,7 @@ def offsets(count: int) -> list[float]:
     return [step * (place - (count - 1) / 2) for place in range(count)]
 
 
-def name_rows(axis: Any, names: Sequence[str], width: int = 26) -> None:
+def name_rows(axis: Axes, names: Sequence[str], width: int = 26) -> None:
     """A row for each name, the first on top, without a grid along the rows."""
     tidy(axis)
     axis.grid(axis="y", visible=False)
@@ -76,7 +86,7 @@ def name_rows(axis: Any, names: Sequence[str], width: int = 26) -> None:
     axis.set_ylim(max(len(names), 1) - 0.5, -0.5)
 
 
-def bars(axis: Any, names: Sequence[str], values: ArrayLike, series: int) -> None:
+def bars(axis: Axes, names: Sequence[str], values: ArrayLike, series: int) -> None:
     """A horizontal bar for each name, the first on top, in the colour of a series."""
     name_rows(axis, names, 40)
     axis.barh(range(len(names)), values, height=0.7, color=look(series)["color"])
@@ -84,9 +94,18 @@ def bars(axis: Any, names: Sequence[str], values: ArrayLike, series: int) -> Non
         text.set(fontsize=7.5)
 
 
-def grid(figure: Any, count: int, columns: int, **shared: bool) -> list[Any]:
-    """`count` axes in lines of `columns`, tidied. shared: `sharex`, `sharey`, of `Figure.subplots`."""
-    axes = list(figure.subplots(-(-count // columns), columns, squeeze=False, **shared).ravel())
+def whole_ticks(axis: Axes) -> None:
+    """Put the ticks of the horizontal axis at whole numbers alone."""
+    from matplotlib.ticker import MaxNLocator
+
+    locator = axis.xaxis.get_major_locator()
+    if isinstance(locator, MaxNLocator):  # as every linear axis has
+        locator.set_params(integer=True, min_n_ticks=1)
+
+
+def grid(figure: Figure, count: int, columns: int, *, sharex: bool = False, sharey: bool = False) -> list[Axes]:
+    """`count` axes in lines of `columns`, tidied. sharex, sharey: as of `Figure.subplots`."""
+    axes = list(figure.subplots(-(-count // columns), columns, squeeze=False, sharex=sharex, sharey=sharey).ravel())
     for axis in axes[count:]:
         axis.remove()
     for axis in axes[:count]:
@@ -94,7 +113,7 @@ def grid(figure: Any, count: int, columns: int, **shared: bool) -> list[Any]:
     return axes[:count]
 
 
-def legend_below(figure: Any, handles: Sequence[Any], labels: Sequence[str]) -> None:
+def legend_below(figure: Figure, handles: Sequence[Artist], labels: Sequence[str]) -> None:
     """A legend under all panels: short names side by side, long ones one a line, so that names of any length fit."""
     texts = [fill(label, 78) for label in labels]
     columns = min(_legend_columns(labels), max(1, len(texts)))

@@ -20,6 +20,8 @@ from evals.files import write_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Okabe and Ito's palette, distinct for all kinds of colour vision. The first is for the base model
 PALETTE = ("#666666", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -49,11 +51,11 @@ class Plot:
     caption: str
     source: str
     numbers: pd.DataFrame
-    render: Callable[[Any], None]
+    render: Callable[[Figure], None]
     size: tuple[float, float] = (WIDTH, HEIGHT)
 
     @cached_property
-    def figure(self) -> Any:
+    def figure(self) -> Figure:
         """matplotlib's figure."""
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
@@ -97,7 +99,7 @@ def look(index: int) -> dict[str, Any]:
     return {"color": PALETTE[index], "marker": MARKERS[index], "linestyle": LINES[index]}
 
 
-def tidy(axis: Any) -> None:
+def tidy(axis: Axes) -> None:
     """A light grid behind the data and no box around it."""
     axis.grid(linewidth=0.4, alpha=0.5)
     axis.set_axisbelow(True)

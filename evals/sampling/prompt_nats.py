@@ -15,10 +15,11 @@ import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from torch import Tensor
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 PROMPTS = 4  # so many different prompts are read
 TOKENS = 256  # at most, per response
@@ -82,7 +83,9 @@ class PromptNats:
         )
 
 
-def prompt_nats(model: Any, tokenizer: Any, prompts: Iterable[Iterable[int]]) -> PromptNats | None:
+def prompt_nats(
+    model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, prompts: Iterable[Iterable[int]]
+) -> PromptNats | None:
     """Read the first different prompts, one pass each, or None if none of them has two tokens.
 
     Args:
@@ -103,7 +106,7 @@ def prompt_nats(model: Any, tokenizer: Any, prompts: Iterable[Iterable[int]]) ->
 
 
 @contextmanager
-def _evaluating(model: Any) -> Iterator[None]:
+def _evaluating(model: PreTrainedModel) -> Iterator[None]:
     """Without dropout inside the block."""
     was = model.training
     model.eval()

@@ -11,11 +11,14 @@ from __future__ import annotations
 import math
 import re
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evals.data.prompts import PROMPTS
 from harness.errors import UsageError
 from harness.spec.architecture import configuration
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 CHAT = (
     "{% for m in messages %}<|im_start|>{{ m.role + '\\n' + m.content }}<|im_end|>\\n{% endfor %}"
@@ -61,7 +64,7 @@ def make(base_model: str, folder: Path, *, limit: int) -> Path:
     return folder
 
 
-def _rarely_end(model: Any, end: int, share: float) -> None:
+def _rarely_end(model: PreTrainedModel, end: int, share: float) -> None:
     """Give the end token `share` of its uniform probability: every hidden state gets a large common part, and the
     output weights of the end token have less of it than the others."""
     import torch

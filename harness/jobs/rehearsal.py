@@ -47,6 +47,8 @@ from harness.spec.job import Job
 from harness.spec.rejection import Rejection
 
 if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
     from evals.sampling.engines.base import Decoding, Request
     from evals.sampling.engines.transformers import TransformersEngine
     from harness.backends.trl.trainer import MethodTrainer, Turn
@@ -247,7 +249,7 @@ def one_of_full_length() -> Iterator[None]:
     from evals.sampling.engines.transformers import TransformersEngine
     from harness.backends.trl.trainer import MethodTrainer
 
-    def beginning(tokenizer: Any, limit: int) -> list[int]:
+    def beginning(tokenizer: PreTrainedTokenizerBase, limit: int) -> list[int]:
         ids: list[int] = tokenizer.convert_tokens_to_ids([dwarf.ANSWERS[0], *[dwarf.FILLER] * (limit - 2)])
         return ids
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from evals.data import prompts
 from evals.data.prompts import Prompt
@@ -13,6 +13,9 @@ from evals.errors import UsageError
 from evals.sampling.engines.encode import load_tokenizer, model_stop_tokens
 from harness.command.base_models import PROBLEM, prompts_of
 from harness.spec.job import Job
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 RESPONSE = "3"  # a response, to see what the chat template writes after one
 
@@ -80,7 +83,7 @@ def _of_model(base: str, by_prompt: Mapping[Prompt, Mapping[str, None]]) -> Mode
     return ModelPrompts(base, numbers, tuple(questions), tuple(notes))
 
 
-def _end_of_turn(prompt: Prompt, text: str, tokenizer: Any, ends: list[int]) -> list[str]:
+def _end_of_turn(prompt: Prompt, text: str, tokenizer: PreTrainedTokenizerBase, ends: list[int]) -> list[str]:
     """A note if the chat template ends a response with a token that is none of the model's end tokens."""
     conversation = [*prompts.messages(prompt, PROBLEM), {"role": "assistant", "content": RESPONSE}]
     if prompt.prefix:  # its last message already is the beginning of the response

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from evals.plots.plot import PALETTE, WIDTH, Plot, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Tables = Mapping[str, pd.DataFrame]
 GREY, BLUE, ORANGE = PALETTE[:3]
@@ -27,11 +31,11 @@ def _plot(
     name: str,
     title: str,
     numbers: pd.DataFrame,
-    draw: Callable[[object], None],
+    draw: Callable[[Axes], None],
     height: float = 2.6,
     width: float = WIDTH,
 ) -> Plot:
-    def render(figure: Any) -> None:
+    def render(figure: Figure) -> None:
         axis = figure.subplots()
         tidy(axis)
         draw(axis)
@@ -43,7 +47,7 @@ def _rows_of(table: pd.DataFrame, repository: str) -> pd.DataFrame:
     return table[table["repository"].str.endswith(repository)]
 
 
-def _dumbbells(axis: Any, names: list[str], left: pd.Series, right: pd.Series, words: tuple[str, str]) -> None:
+def _dumbbells(axis: Axes, names: list[str], left: pd.Series, right: pd.Series, words: tuple[str, str]) -> None:
     """A line a row from one score to another."""
     rows = range(len(names))[::-1]
     axis.hlines(rows, left, right, color=GREY, linewidth=1)
@@ -60,7 +64,7 @@ def _format(tables: Tables) -> Plot:
     models = {"base model": "Qwen2.5-1.5B-Instruct", "trained": "Qwen2.5-1.5B-Open-R1-GRPO-math-2k, 16:18"}
     numbers = rows.loc[list(models.values())].reset_index()
 
-    def draw(axis: Any) -> None:
+    def draw(axis: Axes) -> None:
         for at, (column, words, color) in enumerate((("labels", "their verdicts", GREY), ("ours", "ours", ORANGE))):
             low, high = (abs(numbers[column] - numbers[f"{column}_{end}"]) for end in ("low", "high"))
             x = np.arange(2) + 0.3 * (at - 0.5)
@@ -77,7 +81,7 @@ def _minerva(tables: Tables) -> Plot:
     rows = rows[~rows["repository"].str.endswith("S-GRPO")].assign(gap=lambda r: r["ours"] - r["labels"])
     rows = rows.sort_values("gap", ascending=False)
 
-    def draw(axis: object) -> None:
+    def draw(axis: Axes) -> None:
         _dumbbells(axis, list(rows["recipe"]), rows["labels"], rows["ours"], ("their verdicts", "ours"))
 
     return _plot("minerva", "Minerva by two graders", rows, draw)
@@ -88,15 +92,17 @@ def _largest(tables: Tables) -> Plot:
     claims = _rows_of(tables["claims"], "open-rs")[["repository", "recipe", "benchmark"]]
     points, series = (tables[name].merge(claims) for name in ("evaluations", "series"))
 
-    def draw(axis: Any) -> None:
-        for row, color in zip(series.itertuples(), (BLUE, ORANGE), strict=True):
+    def draw(axis: Axes) -> None:
+        for row, mean, largest, color in zip(
+            series.itertuples(), series["mean_of_checkpoints"], series["largest_of_equal"], (BLUE, ORANGE), strict=True
+        ):
             curve = points[points["benchmark"] == row.benchmark]
             label = f"{row.benchmark}, {row.recipe}"
             axis.plot(
                 curve["checkpoint"], curve["percent"], "o-", color=color, markersize=3, linewidth=0.8, label=label
             )
-            axis.axhline(row.mean_of_checkpoints, color=color, linestyle=":", linewidth=1)
-            axis.axhline(row.largest_of_equal, color=color, linestyle="--", linewidth=1)
+            axis.axhline(mean, color=color, linestyle=":", linewidth=1)
+            axis.axhline(largest, color=color, linestyle="--", linewidth=1)
         axis.set_xlabel("step (dotted: mean; dashed: largest expected of equal models)")
         axis.set_ylabel("percent correct")
         axis.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False)
@@ -121,7 +127,7 @@ def _seeds(tables: Tables) -> Plot:
     spreads = sorted(groups, key=lambda key: groups[key].std())
     numbers = pd.concat(last[(last[["repository", "recipe", "benchmark"]] == list(key)).all(axis=1)] for key in spreads)
 
-    def draw(axis: Any) -> None:
+    def draw(axis: Axes) -> None:
         for at, key in enumerate(spreads):
             axis.plot(groups[key], [at] * len(groups[key]), "o", color=BLUE, alpha=0.6, markersize=4)
         axis.set_yticks(range(len(spreads)), [f"{recipe}, {benchmark}" for _, recipe, benchmark in spreads], fontsize=7)
@@ -134,7 +140,7 @@ def _pairs(tables: Tables) -> Plot:
     rows = tables["series"].query("seed_pairs_called_different == seed_pairs_called_different and seed_pairs >= 3")
     rows = rows.assign(share=100 * rows["seed_pairs_called_different"] / rows["seed_pairs"]).sort_values("share")
 
-    def draw(axis: Any) -> None:
+    def draw(axis: Axes) -> None:
         axis.barh(range(len(rows)), rows["share"], color=BLUE)
         names = rows["recipe"] + ", " + rows["benchmark"] + " (" + rows["seed_pairs"].astype(str) + ")"
         axis.set_yticks(range(len(rows)), list(names), fontsize=7)
@@ -147,7 +153,7 @@ def _pairs(tables: Tables) -> Plot:
 def _readme(tables: Tables) -> Plot:
     rows = _rows_of(tables["claims"], "RLVR-Schedule").assign(printed=lambda r: r["printed"].astype(float))
 
-    def draw(axis: object) -> None:
+    def draw(axis: Axes) -> None:
         names = list(rows["recipe"] + ", " + rows["benchmark"])
         _dumbbells(axis, names, rows["printed"], rows["file"], ("printed", "in its own files"))
 
@@ -161,7 +167,7 @@ def _peaks(tables: Tables) -> Plot:
         seen=rows["largest"] - rows["mean_of_checkpoints"], equal=rows["largest_of_equal"] - rows["mean_of_checkpoints"]
     )[["repository", "recipe", "benchmark", "checkpoints", "seen", "equal"]]
 
-    def draw(axis: Any) -> None:
+    def draw(axis: Axes) -> None:
         axis.plot(rows["equal"], rows["seen"], "o", color=BLUE)
         top = float(rows[["equal", "seen"]].max().max()) + 1
         axis.plot([0, top], [0, top], "--", color=GREY, linewidth=1)
@@ -176,7 +182,7 @@ def _baselines(tables: Tables) -> Plot:
     claims = tables["claims"].query("where.str.contains('veRL') and verdict != 'stands'")
     curves = tables["evaluations"].merge(claims[["repository", "recipe", "benchmark", "printed"]])
 
-    def draw(axis: Any) -> None:
+    def draw(axis: Axes) -> None:
         for color, (recipe, curve) in zip(PALETTE, curves.groupby("recipe", sort=False), strict=False):
             axis.plot(curve["checkpoint"], curve["percent"], color=color, linewidth=1, label=recipe)
             axis.axhline(float(curve["printed"].iloc[0]), color=color, linestyle="--", linewidth=1)
@@ -191,7 +197,7 @@ def _baselines(tables: Tables) -> Plot:
 def _collapse(tables: Tables) -> Plot:
     curves = _rows_of(tables["evaluations"], "reasoning-from-scratch")
 
-    def draw(axis: Any) -> None:
+    def draw(axis: Axes) -> None:
         for color, (recipe, curve) in zip(PALETTE[1:], curves.groupby("recipe", sort=False), strict=False):
             axis.plot(curve["checkpoint"], curve["percent"], "o-", color=color, markersize=3, linewidth=1, label=recipe)
         axis.set_xlabel("step")
@@ -205,7 +211,7 @@ def _variance(tables: Tables) -> Plot:
     """The spread of a problem's rate over a training, and what eight samples at its mean rate would give."""
     rows = tables["history"]
 
-    def draw(axis: Any) -> None:
+    def draw(axis: Axes) -> None:
         axis.plot(rows["mean"], rows["sd"], "o", color=BLUE, markersize=2, alpha=0.4, rasterized=True)
         rate = np.linspace(0, 1, 101)
         axis.plot(rate, np.sqrt(rate * (1 - rate) / 8), color=ORANGE, label="eight samples at the mean rate")
@@ -222,7 +228,7 @@ def _s_grpo(tables: Tables) -> Plot:
     whole = rows.groupby("checkpoint").filter(lambda group: len(group) == 4)
     means = whole.groupby("checkpoint")[["percent", "ours"]].mean().reset_index()
 
-    def draw(axis: Any) -> None:
+    def draw(axis: Axes) -> None:
         for column, words, color in (("percent", "their verdicts", GREY), ("ours", "ours", ORANGE)):
             axis.plot(means["checkpoint"], means[column], "o-", color=color, markersize=3, linewidth=1, label=words)
         axis.set_xlabel("checkpoint")
@@ -240,7 +246,7 @@ def _base_rows(tables: Tables) -> Plot:
     rows = rows[(rows["others"] - rows["published"]).abs() > 3].sort_values("others", ascending=False)
     names = rows["model"].str.partition("/")[2] + ", " + rows["cell"] + " (" + rows["paper"] + ")"
 
-    def draw(axis: Any) -> None:
+    def draw(axis: Axes) -> None:
         _dumbbells(axis, list(names), rows["published"], rows["others"], ("printed", "measured by others"))
         axis.tick_params(axis="y", labelsize=7)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evals.analysis.training_curves import mean_over_seeds
 from evals.plots.figures import band_lines
@@ -18,6 +18,7 @@ from studies.tiny.scores import Arms
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 CURVES = {"train/accuracy": "training accuracy", "train/entropy": "entropy (nats a token)"}
 
@@ -132,7 +133,7 @@ def placebo_points(numbers: pd.DataFrame) -> Plot:
     beside = ", beside its placebos" if len(variants) > 1 else ""
     title = f"Gain in accuracy over a method's reference{beside}"
 
-    def render(figure: Any) -> None:
+    def render(figure: Figure) -> None:
         figure.suptitle(fill(f"{title} (tiny scale)", 48), fontsize=POINTS, fontweight="bold", x=0.02, ha="left")
         axes = figure.subplots(1, len(families), squeeze=False, sharey=True)[0]
         for axis, family in zip(axes, families, strict=True):

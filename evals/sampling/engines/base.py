@@ -5,9 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from evals.errors import UsageError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 Key = tuple[str, int]
 """(problem id, sample), the sample counted from 0 within its problem."""
@@ -138,7 +141,7 @@ class Engine(Protocol):
         ...
 
     @property
-    def tokenizer(self) -> Any:
+    def tokenizer(self) -> PreTrainedTokenizerBase | None:
         """The model's tokenizer, for its chat template, or None if a server has it and takes messages."""
         ...
 

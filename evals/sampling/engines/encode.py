@@ -5,16 +5,19 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from evals.errors import UsageError
 from evals.grading.reasoning import in_marker
 from evals.sampling.engines.base import Decoding, Request
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
 TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model", "*.tiktoken")
 
 
-def load_tokenizer(model_path: str) -> Any:
+def load_tokenizer(model_path: str) -> PreTrainedTokenizerBase:
     """The model's tokenizer, padding on the left.
 
     Raises:
@@ -28,7 +31,9 @@ def load_tokenizer(model_path: str) -> Any:
             f"model {str(folder)!r}: it has no tokenizer. Expected one of {', '.join(TOKENIZER_FILES)} in the folder"
         )
     try:
-        tokenizer: Any = AutoTokenizer.from_pretrained(model_path, padding_side="left", trust_remote_code=False)
+        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+            model_path, padding_side="left", trust_remote_code=False
+        )
     except Exception as error:  # json, tokenizers, sentencepiece, transformers: any failure of a file
         raise UsageError(f"model {model_path!r}: its tokenizer cannot be read ({error})") from error
     if tokenizer.pad_token_id is None:
@@ -36,7 +41,7 @@ def load_tokenizer(model_path: str) -> Any:
     return tokenizer
 
 
-def prompt_tokens(tokenizer: Any, text: str) -> list[int]:
+def prompt_tokens(tokenizer: PreTrainedTokenizerBase, text: str) -> list[int]:
     """Token ids of a rendered prompt. A beginning-of-text token is added if the model wants one and the text has none
     (a chat template may have written it)."""
     has_bos = bool(tokenizer.bos_token) and text.startswith(tokenizer.bos_token)
@@ -77,7 +82,9 @@ def encode(
     return [encoded[request.prompt_text] + request.forced for request in requests]
 
 
-def stop_tokens(generation_eos: int | list[int] | None, tokenizer: Any, vocabulary: int) -> list[int]:
+def stop_tokens(
+    generation_eos: int | list[int] | None, tokenizer: PreTrainedTokenizerBase, vocabulary: int
+) -> list[int]:
     """The end tokens of the model's generation config and of its tokenizer.
 
     Those outside the model's vocabulary (its number of tokens) do not count: a tokenizer's class adds its own end token
@@ -136,7 +143,7 @@ def response_text(tokenizer: object, tokens: Sequence[Sequence[int]], stopped: S
     return texts_of(tokenizer, bare)
 
 
-def texts_of(tokenizer: Any, rows: Sequence[Sequence[int]]) -> list[str]:
+def texts_of(tokenizer: PreTrainedTokenizerBase, rows: Sequence[Sequence[int]]) -> list[str]:
     """The text of each row of tokens, without special tokens but those that mark a thought (`[THINK]`, gpt-oss's
     channels): what `evals.grading.reasoning` reads follows them."""
     special, marks = _special_tokens(tokenizer), marker_tokens(tokenizer)
@@ -151,7 +158,7 @@ def marker_tokens(tokenizer: object) -> dict[int, str]:
     return {token: text for token, text in _special_tokens(tokenizer).items() if in_marker(text)}
 
 
-def _special_tokens(tokenizer: Any) -> dict[int, str]:
+def _special_tokens(tokenizer: PreTrainedTokenizerBase) -> dict[int, str]:
     """The tokens that decoding without special tokens leaves out: id -> text."""
     added = {token: str(text) for token, text in tokenizer.added_tokens_decoder.items() if text.special}
     return added | dict(zip(tokenizer.all_special_ids, tokenizer.all_special_tokens, strict=True))

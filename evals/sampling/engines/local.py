@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from evals.errors import UsageError
 from evals.sampling.engines.base import Kind
 from evals.sampling.engines.encode import load_tokenizer
 from evals.suggest import expected
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 DTYPES = ("float32", "bfloat16", "float16", "float64", "auto")
 
@@ -38,7 +41,7 @@ class LocalModel(Kind):
         self._device, self._dtype = device, dtype
 
     @cached_property
-    def tokenizer(self) -> Any:
+    def tokenizer(self) -> PreTrainedTokenizerBase:
         return load_tokenizer(self.model_path)
 
     @property

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from torch import Tensor
+    from transformers import PreTrainedModel
 
 
 class Reading:
@@ -15,12 +16,16 @@ class Reading:
     `mask` [R, longest + room] is 0 on padding, `position` [R] is each row's next one.
     """
 
-    def __init__(self, model: Any, logits: Tensor, cache: Any, mask: Tensor, position: Tensor, length: int) -> None:
+    def __init__(
+        self, model: PreTrainedModel, logits: Tensor, cache: Any, mask: Tensor, position: Tensor, length: int
+    ) -> None:
         self.model, self.logits, self.cache = model, logits, cache
         self.mask, self.position, self.length = mask, position, length
 
     @classmethod
-    def of_prompts(cls, model: Any, prompts: Sequence[tuple[int, ...]], room: int, pad_token: int) -> Reading:
+    def of_prompts(
+        cls, model: PreTrainedModel, prompts: Sequence[tuple[int, ...]], room: int, pad_token: int
+    ) -> Reading:
         """Read every distinct prompt once, padded on the left. The cache is then copied for the rows that share it.
 
         Args:

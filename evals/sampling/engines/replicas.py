@@ -13,12 +13,15 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evals import library_output
 from evals.errors import UsageError
 from evals.processes import shielded
 from evals.sampling.engines.base import Completion, Decoding, EngineError, OnStep, Request
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 CHUNK_PIECES = 16  # pieces per replica in a chunk. All replicas wait for a chunk's last piece
 STEP_S = 1.0  # seconds between two calls of `on_step`
@@ -62,7 +65,7 @@ class Replicas:
         return can
 
     @property
-    def tokenizer(self) -> Any:
+    def tokenizer(self) -> PreTrainedTokenizerBase:
         return self._local.tokenizer
 
     @property

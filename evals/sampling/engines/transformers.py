@@ -34,6 +34,7 @@ from evals.sampling.prompt_nats import PROMPTS, PromptNats, prompt_nats
 
 if TYPE_CHECKING:
     from torch import Tensor
+    from transformers import PreTrainedModel
 
 Pick = Callable[["Tensor", "Tensor", int], "Tensor"]
 """Chooses the next token of rows: (logits [R, V], the rows' numbers [R] in the whole batch, step) -> token ids [R]."""
@@ -72,7 +73,7 @@ class TransformersEngine(LocalModel):
 
         logging.disable_progress_bar()  # it shows one even if stderr is a file
         try:
-            model: Any = AutoModelForCausalLM.from_pretrained(
+            model: PreTrainedModel = AutoModelForCausalLM.from_pretrained(
                 self.model_path, dtype=self.dtype, trust_remote_code=False
             )
         except Exception as error:  # safetensors, json, transformers: any failure of a file
@@ -190,7 +191,7 @@ def by_text(tokenizer: object, stop: Sequence[str]) -> Ended:
     return ended
 
 
-def check_weights(model: Any, model_path: str) -> None:
+def check_weights(model: PreTrainedModel, model_path: str) -> None:
     """Raise UsageError for weights that are NaN or infinite: every sample would be noise, and every score a false 0."""
     import torch
 
@@ -203,7 +204,7 @@ def check_weights(model: Any, model_path: str) -> None:
 
 
 def decode(
-    model: Any,
+    model: PreTrainedModel,
     prompts: Sequence[tuple[int, ...]],
     rooms: Sequence[int],
     stop_tokens: Sequence[int],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evals.imports import uncollected
 from evals.sampling.engines.encode import prompt_tokens
@@ -13,6 +13,9 @@ from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.translate_sft import to_sft_config
 from harness.errors import UsageError
 from harness.spec import Finetune
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 # TRL's name of a step metric -> the name that every backend logs it under
 OUR_NAMES = {
@@ -25,7 +28,7 @@ OUR_NAMES = {
 IGNORED = -100  # label of a token that the loss passes over (torch's cross_entropy)
 
 
-def encode(prompt: str, solution: str, tokenizer: Any, *, max_tokens: int) -> dict[str, Any]:
+def encode(prompt: str, solution: str, tokenizer: PreTrainedTokenizerBase, *, max_tokens: int) -> dict[str, Any]:
     """Token ids and labels of one row, cut to `max_tokens`. The prompt's labels are `IGNORED`.
 
     The prompt is tokenised separately from the solution, as in generation. The solution ends with the tokenizer's

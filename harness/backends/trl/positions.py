@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 
-def positioned(model: Any) -> Callable[..., Any]:
+def positioned(model: PreTrainedModel) -> Callable[..., Any]:
     """The model's forward pass. Unless its positions are rotary, a row counts from 0 at its first token.
 
     A model whose pass takes no position ids is left as it is: it has none, or derives them from the mask.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evals.analysis import FORKING_TOKENS
 from evals.analysis.forks import RHO, top_share
@@ -14,6 +14,7 @@ from evals.plots.plot import WIDTH, Plot
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 
 WORDS, MINIMUM = 15, 20
@@ -71,7 +72,7 @@ def _fork_words(number: int, run: str, table: pd.DataFrame) -> Plot:
     shown = min(WORDS, max(1, len(words) // 2))  # so that no word is in both lists
     lists = {"highest": words.head(shown), "lowest": words.tail(shown).iloc[::-1]}
 
-    def render(figure: Any) -> None:
+    def render(figure: Figure) -> None:
         for axis, (end, rows) in zip(figure.subplots(1, 2), lists.items(), strict=True):
             marks = [
                 f"{w if len(w) <= 14 else w[:13] + '…'}  ({n})"

@@ -7,7 +7,7 @@ probability_change(before, after)     # Fig. 4 and 5a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from evals.plots.plot import Plot
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
 BINS = {"entropy": 10, "perplexity": 5, "position": 10}
 PARTS = {
@@ -99,7 +100,7 @@ def change_distribution(names: Sequence[str], pairs: Pairs) -> Plot:
                 counts = shares(change[chosen].clip(-1, 1), edges).assign(model=run, outcome=outcome, **NO_BANDS)
                 parts.append(counts.assign(mean=100 * counts["share"].where(counts["count"] > 0)))
 
-    def finish(axes: Sequence[Any]) -> None:
+    def finish(axes: Sequence[Axes]) -> None:
         for axis in axes:
             axis.set_yscale("log")
             axis.relim()
@@ -136,7 +137,7 @@ def change_concentration(names: Sequence[str], pairs: Pairs) -> Plot:
     numbers = pd.concat(parts, ignore_index=True).assign(part=lambda f: f["bin"] + 1)
     numbers[["mean", "low", "high", "pooled"]] *= 100
 
-    def finish(axes: Sequence[Any]) -> None:
+    def finish(axes: Sequence[Axes]) -> None:
         for axis in axes:
             axis.axhline(100 * RHO, color="black", linewidth=0.8, linestyle=":")
             axis.set_ylim(top=max(axis.get_ylim()[1], 150 * RHO))

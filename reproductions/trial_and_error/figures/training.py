@@ -15,6 +15,7 @@ from evals.plots.plot import Plot, look
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 
 def fit_entropy_reward(entropy: ArrayLike, reward: ArrayLike) -> tuple[float, float]:
@@ -54,7 +55,7 @@ def entropy_against_reward(names: Sequence[str], curves: pd.DataFrame) -> Plot:
     if not laws:
         raise ValueError("".join(without).removeprefix("; "))
 
-    def render(figure: Any) -> None:
+    def render(figure: Figure) -> None:
         (axis,) = grid(figure, 1, 1)
         named: set[Any] = set()
         for (name, seed), rows in ((run, rows) for run, rows in runs if run in laws):

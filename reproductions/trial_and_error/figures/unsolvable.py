@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evals.analysis import TRIAL_AND_ERROR
 from evals.analysis.curves_over_k import CommonProblems, keep_common_problems
 from evals.grading.verdicts import Verdict
-from evals.plots.parts import bars
+from evals.plots.parts import bars, whole_ticks
 from evals.plots.plot import WIDTH, Plot
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 MOST = 20  # bars
 
@@ -67,11 +68,11 @@ def plot_unsolvable(tables: Mapping[str, pd.DataFrame]) -> Plot:
     every = numbers[numbers["models"] != ""]
     shown = every.head(MOST)
 
-    def render(figure: Any) -> None:
+    def render(figure: Figure) -> None:
         axis = figure.subplots()
         bars(axis, list(shown["models"]), shown["problems"], 0)
         axis.set_xlabel("problems left unsolved by exactly these models")
-        axis.xaxis.get_major_locator().set_params(integer=True)
+        whole_ticks(axis)
         if shown.empty:
             axis.text(0.5, 0.5, "every model solves every problem", transform=axis.transAxes, ha="center")
 
