@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Any, Literal
 
 from evals.provenance import Sourced, assumed
@@ -17,7 +19,10 @@ from harness.step.batch import DATA_SIGNALS
 from harness.step.loss import Aggregation, aggregation_coefficients
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from harness.spec.declarations import Experiment
+    from harness.step.batch import TokenBatch
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,7 @@ class Use:
         """With each value replaced by `swap("<function>.<name>", value)`."""
         return replace(self, values={key: swap(f"{self.name}.{key}", v) for key, v in self.values.items()})
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, *arguments: object) -> Any:
         """The equation on a batch. An objective on log-probabilities, old ones, advantages and mask."""
         return self.function(*arguments, **{key: sourced.value for key, sourced in self.values.items()})
 
@@ -74,10 +79,10 @@ class MethodOutput:
     """A method's output for a batch, all [B, T]: see `harness.step.loss.policy_loss`. None: the method has no such
     part."""
 
-    advantages: Any
-    weights: Any
-    gates: Any | None
-    penalties: Any | None
+    advantages: Tensor
+    weights: Tensor
+    gates: Tensor | None
+    penalties: Tensor | None
 
 
 @dataclass(frozen=True)
@@ -174,7 +179,7 @@ class Method:
                 return True
         return False
 
-    def critic_target(self, batch: object) -> Any:
+    def critic_target(self, batch: TokenBatch) -> Tensor:
         """[B, T]: the critic's target for a batch with the method's rewards (`harness.spec.equation.trains_critic`).
 
         Raises:
@@ -183,7 +188,8 @@ class Method:
         target = getattr(self.advantage.function, "critic_target", None)
         if target is None:
             raise UsageError(f"{self.advantage.name} declares no target for a critic")
-        return replace(self.advantage, function=target)(batch)
+        values: Tensor = replace(self.advantage, function=target)(batch)
+        return values
 
     def map(self, change: Callable[[Use], Use]) -> Method:
         """The same stack with every equation changed."""
@@ -198,13 +204,14 @@ class Method:
             objective=None if self.objective is None else change(self.objective),
         )
 
-    def apply(self, batch: Any) -> MethodOutput:
+    def apply(self, batch: TokenBatch) -> MethodOutput:
         """Rewards -> advantages -> shaping -> weights, gates, penalties, on the sequences of one optimiser step."""
         for step in self.rewards:
             batch = batch.with_rewards(step(batch))
-        batch = batch.with_advantages(self.advantage(batch))
+        advantages: Tensor = self.advantage(batch)
         for step in self.shaping:
-            batch = batch.with_advantages(step(batch))
+            advantages = step(batch.with_advantages(advantages))
+        batch = batch.with_advantages(advantages)
         kept = _product(batch, self.gates)
         counted = batch.mask if kept is None or self.denominator.value == "all" else batch.mask & (kept != 0)
         weights = aggregation_coefficients(
@@ -213,15 +220,15 @@ class Method:
         factors = _product(batch, self.weights)
         penalties = [step(batch) for step in self.penalties]
         return MethodOutput(
-            advantages=batch.advantages,
+            advantages=advantages,
             weights=weights if factors is None else weights * factors,
             gates=kept,
-            penalties=sum(penalties) if penalties else None,
+            penalties=reduce(add, penalties) if penalties else None,
         )
 
 
-def _product(batch: object, steps: tuple[Use, ...]) -> Any | None:
-    product = None
+def _product(batch: TokenBatch, steps: tuple[Use, ...]) -> Tensor | None:
+    product: Tensor | None = None
     for step in steps:
         values = step(batch)
         product = values if product is None else product * values

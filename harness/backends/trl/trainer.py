@@ -41,6 +41,7 @@ from harness.step.step_metrics import correct_responses
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
+Inputs = dict[str, Any]  # of TRL: tensors by name, and lists of other columns
 Turn = Callable[[list[list[int]]], tuple[Any, Any]]
 """Prompts, in token ids -> their responses, and what TRL has beside them."""
 
@@ -64,8 +65,8 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         self._stop = named(experiment.prompt.value).stop  # texts that end a response
         self._ended_by_text: list[bool] = []  # the responses of this process's rollout
         self.phase = ""  # what is under way beside updates and the policy's log-probabilities, for `Pulse`
-        self._buffered_inputs: list[dict[str, Any]] | None = None
-        self._pending: list[dict[str, Any]] | None = None  # the next step, before its method has run
+        self._buffered_inputs: list[Inputs] | None = None
+        self._pending: list[Inputs] | None = None  # the next step, before its method has run
         self._entropies: list[Tensor] = []  # from the step's micro-batches so far
         self._sums: dict[str, Tensor] = {}  # from the micro-batches too: name -> (sum over tokens, tokens)
         self._rollout_gaps: list[Tensor] = []  # likewise, [3, b, T]: trainer's and sampler's log-probabilities, mask
@@ -90,7 +91,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
     # -- rollout -------------------------------------------------------------------------------------------------
 
     def _calculate_rewards(
-        self, inputs: list[dict[str, object]], prompts: list[str], completions: list[str], ids: list[list[int]]
+        self, inputs: list[Inputs], prompts: list[str], completions: list[str], ids: list[list[int]]
     ) -> Tensor:
         """Keep the rewards of all processes: TRL passes on only its own advantages. Rewards read what evaluations do:
         TRL's own text of a response has no marker of a thought where that is a special token."""
@@ -176,9 +177,9 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
             raise Diverged(self.state.global_step + 1, "probability of a sampled token", "nan") from error
         return responses, None
 
-    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+    def _generate_and_score_completions(self, inputs: list[Inputs]) -> Inputs:
         try:
-            output: dict[str, Any] = super()._generate_and_score_completions(inputs)
+            output: Inputs = super()._generate_and_score_completions(inputs)
         except RuntimeError as error:
             if "probability tensor contains" not in str(error):  # torch.multinomial, of logits that are not finite
                 raise
@@ -216,12 +217,12 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         return output
 
     @torch.no_grad()
-    def _now_entropies(self, output: dict[str, Any]) -> Tensor:
+    def _now_entropies(self, output: Inputs) -> Tensor:
         """The policy's entropies at the completion tokens, [b, T], from a pass of its own."""
         return self._signals(self.model, output, batch_size=self.args.per_device_train_batch_size)[1]
 
     @torch.no_grad()
-    def _self_taught(self, inputs: list[dict[str, Any]], output: dict[str, Any], correct: list[float]) -> Tensor:
+    def _self_taught(self, inputs: list[Inputs], output: Inputs, correct: list[float]) -> Tensor:
         """Log-probabilities of the responses, [b, T], under the policy with the first other correct response of the
         group in its prompt. Without one, with the prompt as it is.
 
@@ -244,7 +245,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         return self._signals(self.model, taught, batch_size=self.args.per_device_train_batch_size)[0]
 
     @torch.no_grad()
-    def _greedy_rewards(self, inputs: list[dict[str, Any]]) -> Tensor:
+    def _greedy_rewards(self, inputs: list[Inputs]) -> Tensor:
         """The reward of the greedy response to each row's prompt, [b]. The trainer generates one for each prompt."""
         rows = list({row["prompt"]: row for row in inputs}.values())
         ids = [{"input_ids": list(prompt_tokens(self.processing_class, row["prompt"]))} for row in rows]
@@ -266,7 +267,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         reward_of = dict(zip((row["prompt"] for row in rows), total.tolist(), strict=True))
         return torch.tensor([reward_of[row["prompt"]] for row in inputs])
 
-    def _prepare_inputs(self, generation_batch: Any) -> dict[str, object]:
+    def _prepare_inputs(self, generation_batch: Any) -> Inputs:
         """TRL's buffering with two differences: groups stay whole, and the method runs at the start of a step."""
         if not self.model.training:
             raise NotImplementedError("evaluation is done by `evals`, on saved checkpoints")
@@ -282,7 +283,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
                 self._pending = step  # `_compute_loss` gets the first one's signals from its own pass
             else:
                 self._apply_method(step, None)
-        inputs: dict[str, Any] = self._buffered_inputs[position]
+        inputs: Inputs = self._buffered_inputs[position]
         return inputs
 
     # -- method --------------------------------------------------------------------------------------------------
@@ -292,7 +293,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         return not self.experiment.method.reads <= {*SEQUENCE_SIGNALS} or self.experiment.entropy_search is not None
 
     @torch.no_grad()
-    def _apply_method(self, micro_batches: list[dict[str, Any]], first: tuple[Tensor, Tensor] | None) -> None:
+    def _apply_method(self, micro_batches: list[Inputs], first: tuple[Tensor, Tensor] | None) -> None:
         """Give each micro-batch of one optimiser step its part of the method's output for the whole step.
 
         `first`: log-probabilities and entropies of the first micro-batch, if its own pass has computed them.
@@ -356,13 +357,13 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         gathered: Tensor = self.accelerator.gather(tensor)
         return gathered
 
-    def _pi_squared(self, micro: dict[str, object]) -> Tensor:
+    def _pi_squared(self, micro: Inputs) -> Tensor:
         """The sum of the squared probabilities at each completion token, [b, T], from a pass of its own."""
         logits = self._logits(self.model, micro)
         squared: Tensor = ((2 * logits).logsumexp(-1) - 2 * logits.logsumexp(-1)).exp()
         return squared
 
-    def _logits(self, model: object, micro: dict[str, Any]) -> Tensor:
+    def _logits(self, model: object, micro: Inputs) -> Tensor:
         """At the completion tokens and the temperature, [b, T, V]: TRL's fused head keeps no logits."""
         ids = torch.cat([micro["prompt_ids"], micro["completion_ids"]], dim=1)
         attention = torch.cat([micro["prompt_mask"], micro["completion_mask"]], dim=1)
@@ -371,7 +372,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         scaled: Tensor = logits[:, -micro["completion_ids"].size(1) - 1 : -1].float() / self.temperature
         return scaled
 
-    def _distribution(self, model: object, micro: dict[str, Any]) -> tuple[Tensor, Distribution]:
+    def _distribution(self, model: object, micro: Inputs) -> tuple[Tensor, Distribution]:
         """(log-probabilities of the completion tokens, [b, T], the whole distributions), in one pass with gradient."""
         logits, ids = self._logits(model, micro), micro["completion_ids"]
         logs = logits.log_softmax(-1)
@@ -379,7 +380,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         now = Distribution(-(logs.exp() * logs).sum(-1), top, ids == likeliest)
         return logs.gather(-1, ids.unsqueeze(-1)).squeeze(-1), now
 
-    def _signals(self, model: object, micro: dict[str, Any], batch_size: int | None = None) -> tuple[Tensor, Tensor]:
+    def _signals(self, model: object, micro: Inputs, batch_size: int | None = None) -> tuple[Tensor, Tensor]:
         """(log-probabilities, entropies) of the completion tokens under `model`, [b, T] each."""
         ids = torch.cat([micro["prompt_ids"], micro["completion_ids"]], dim=1)
         attention = torch.cat([micro["prompt_mask"], micro["completion_mask"]], dim=1)
@@ -396,7 +397,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
 
     # -- loss ----------------------------------------------------------------------------------------------------
 
-    def _compute_loss(self, model: object, inputs: dict[str, Any]) -> Tensor:
+    def _compute_loss(self, model: object, inputs: Inputs) -> Tensor:
         """This micro-batch's part of the step's loss. The token weights already include the step's normaliser."""
         mask = inputs["completion_mask"].bool()
         pending, self._pending = self._pending, None
@@ -508,7 +509,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         return every is not None and self.state.global_step >= every
 
 
-def _split(rollout: dict[str, Any], parts: int) -> list[dict[str, Any]]:
+def _split(rollout: Inputs, parts: int) -> list[Inputs]:
     """Cut the sequences of a rollout into equal parts, in order. Prompt groups stay together."""
     rows = len(rollout["rewards"])
     size = rows // parts
