@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from evals.answer_files.read import Read
     from evals.answer_files.reading import Reading
     from evals.audit import Audit, Evidence
-    from evals.slow import Told
+    from evals.slow import Count
     from harness.record.run import Run
 
 PathLike = str | os.PathLike[str]
@@ -171,7 +171,7 @@ def _evidence(
     metric: str | None,
     problems: int | None,
     reading: Reading,
-    progress: Told,
+    progress: Count,
     reads: list[Read],
 ) -> Evidence:
     """The evidence of files. Adds to `reads` what was read of each of them."""
@@ -217,7 +217,7 @@ def _of_curves(
 
 
 def _of_samples(
-    paths: Sequence[Path], files: str | None, problems: int | None, reading: Reading, progress: Told, reads: list[Read]
+    paths: Sequence[Path], files: str | None, problems: int | None, reading: Reading, progress: Count, reads: list[Read]
 ) -> Evidence:
     """The evidence of graded responses and of verdicts."""
     from dataclasses import replace

@@ -141,7 +141,7 @@ def parse(words: Sequence[str]) -> tuple[str, Callable[..., Any], tuple[list[str
     bound = signature.bind(function, [word for word in words[1:] if word not in saved])
     save = saved[-1].removeprefix("out=") if saved else None
     if save is not None:
-        Inputs.of({"": bound[0], **bound[1]}).refuse("out", Path(save))
+        Inputs.from_arguments({"": bound[0], **bound[1]}).refuse("out", Path(save))
     return words[0], function, bound, save
 
 

@@ -299,7 +299,7 @@ def _without_null(values: dict[str, object]) -> dict[str, object]:
 def _request(paper: str | Experiment, values: Mapping[str, Any]) -> Request:
     """The request in the keys of a call, which are those of `run`."""
     own_values = {key: value for key, value in values.items() if key in ("protocol", "data", "columns", "rewards")}
-    options = RunOptions.of({key: value for key, value in values.items() if key not in own_values})
+    options = RunOptions.from_keys({key: value for key, value in values.items() if key not in own_values})
     return _read(paper, options, **own_values)
 
 

@@ -37,7 +37,7 @@ from evals.grading.reasoning import graded_part, has_marker
 from evals.grading.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from evals.slow import Told
+    from evals.slow import Count
     from evals.stats.score import Score
 
 __all__ = ["GradeReport", "grade_file"]
@@ -55,7 +55,7 @@ def grade_file(
     conventions: Conventions = DEFAULT,
     explain: Sequence[int] | Literal["wrong"] = (),
     reading: Reading = NOTHING_SAID,
-    progress: Told | None = None,
+    progress: Count | None = None,
 ) -> GradeReport:
     """Grade a file of JSON Lines, or of any format of `evals.answer_files.formats`. All its rows are in memory.
 
