@@ -522,7 +522,7 @@ def correct_answers_without_a_box(rng: np.random.Generator, folder: Path) -> Pla
 
 
 def _printed_largest(values: Sequence[float]) -> tuple[str, tuple[str, ...]]:
-    """What is said of a printed largest value, unless it is the last one."""
+    """The sentence about a printed largest value, unless it is the last one."""
     return ("", (STANDS,)) if max(values) == values[-1] else ("If all were one model", (CHOICE,))
 
 

@@ -59,7 +59,7 @@ OUR_SETS = {  # sets of our own, texts included
 class First(NamedTuple):
     """How often verdicts agreed with the labels when a set was first scored, %."""
 
-    ours: float
+    rlvr: float
     math_verify: float
     when: str
 
@@ -374,7 +374,7 @@ def _accepted(row: tuple[str, str, str]) -> bool:
 
 
 def _percents(rates: First) -> tuple[str, str]:
-    return f"{rates.ours:.1f}", f"{rates.math_verify:.1f}"
+    return f"{rates.rlvr:.1f}", f"{rates.math_verify:.1f}"
 
 
 def answer(pairs: Sequence[Pair], our_verdicts: Sequence[bool | None], mv_verdicts: Sequence[bool | None]) -> str:
@@ -385,7 +385,7 @@ def answer(pairs: Sequence[Pair], our_verdicts: Sequence[bool | None], mv_verdic
     )
     (right, accepts, rejects), (their_right, *their_errors) = errors(labels, our_labels), errors(labels, mv_labels)
     first = [published for name, (_, published) in SETS.items() if published and name not in OUR_SETS]
-    ends = [(min(shares), max(shares)) for shares in zip(*((f.ours, f.math_verify) for f in first), strict=True)]
+    ends = [(min(shares), max(shares)) for shares in zip(*((f.rlvr, f.math_verify) for f in first), strict=True)]
     fresh = sum(p.set == "fresh" for p in pairs)
     at_first = [
         (f"{len(first)} of the sets, unseen", *(f"{low:.1f} to {high:.1f}" for low, high in ends)),
@@ -432,7 +432,7 @@ def agreement(pairs: Sequence[Pair], our_verdicts: Sequence[bool | None], mv_ver
             ends = (math.nan, math.nan) if interval is None else (interval.low, interval.high)
             rows.append((grader, name, *(100 * v for v in (ends[0], sum(agreed) / len(chosen), ends[1]))))
         if first := SETS[name][1]:
-            rows.append(("ours, first scoring", name, math.nan, first.ours, math.nan))
+            rows.append(("ours, first scoring", name, math.nan, first.rlvr, math.nan))
     return point_rows(
         "grader",
         "Share of labels that each grader agrees with, by set",
@@ -501,7 +501,7 @@ def sets(pairs: Sequence[Pair], at_hand: Sequence[Pair]) -> str:
     labelled, graded = (Counter(pair.set for pair in group) for group in (pairs, at_hand))
     rows = []
     for name, (use, first) in SETS.items():
-        scored = ("", "", "") if first is None else (first.when, f"{first.ours:.2f}", f"{first.math_verify:.2f}")
+        scored = ("", "", "") if first is None else (first.when, f"{first.rlvr:.2f}", f"{first.math_verify:.2f}")
         rows.append((name, use, scored[0], *scored[1:], f"{labelled[name]:,}", f"{graded[name]:,}"))
     header = ("set", "use", "first scored at", "ours %", "math-verify %", "labelled", "graded now")
     return (

@@ -134,7 +134,7 @@ def objectives() -> str:
 def hours(card: str, paper: str, **values: object) -> Total:
     """The cost of one seed of a paper's arms on a card, at small scale."""
     with given(PLANNED_ON):
-        options = RunOptions.of({"seeds": 1, "scale": "small", "hardware": card, **values})
+        options = RunOptions.from_keys({"seeds": 1, "scale": "small", "hardware": card, **values})
         return planned(paper, options, check=False).total
 
 

@@ -66,7 +66,7 @@ def cases(papers: Sequence[str], scales: Sequence[str]) -> list[Case]:
         for scale in scales:
             machine = "h100" if paper == "anchors" else card(scale)
             jobs = resolve(paper, scale=scale, seeds=[0])
-            refused = refusals(jobs, machine_of(RunOptions.of({"hardware": machine})).by_arm(jobs))
+            refused = refusals(jobs, machine_of(RunOptions.from_keys({"hardware": machine})).by_arm(jobs))
             for job in jobs:
                 need = context_need(job)
                 lengths = (need.training, need.evaluation, (job.model, job.arm) in refused)

@@ -117,7 +117,7 @@ class Tabular:
         raise NotImplementedError
 
     def blocks(self) -> Sequence[Block]:
-        """What a terminal and a notebook show of it."""
+        """The blocks that a terminal and a notebook show."""
         raise NotImplementedError
 
     def __str__(self) -> str:

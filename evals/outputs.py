@@ -26,7 +26,7 @@ class Inputs:
     texts: tuple[str, ...]
 
     @classmethod
-    def of(cls, arguments: Mapping[str, Any]) -> Inputs:
+    def from_arguments(cls, arguments: Mapping[str, Any]) -> Inputs:
         """Those of a call's arguments by their names. `out` and `page` are its outputs."""
         return cls(tuple(text for name, value in arguments.items() if name not in OUTPUTS for text in _texts(value)))
 
@@ -66,7 +66,7 @@ def check(arguments: Mapping[str, Any]) -> Inputs:
     Raises:
         UsageError: as `Inputs.refuse`, or two outputs are one file.
     """
-    inputs = Inputs.of(arguments)
+    inputs = Inputs.from_arguments(arguments)
     given = {key: Path(arguments[key]) for key in OUTPUTS if isinstance(arguments.get(key), (str, os.PathLike))}
     for key, output in given.items():
         inputs.refuse(key, output)

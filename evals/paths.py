@@ -75,10 +75,10 @@ def in_jq(path: str, value: object = None) -> str:
 
 
 def _step(value: object, path: str) -> tuple[str, str]:
-    """The first name on a path and the rest of it. Of an object the longest name that it has: a name may have dots."""
+    """The first name on a path and the rest of it. In an object the longest name that it has: a name may have dots."""
     parts = path.split(".")
-    own = (n for n in range(len(parts), 1, -1) if isinstance(value, dict) and ".".join(parts[:n]) in value)
-    first = next(own, 1)
+    lengths = (n for n in range(len(parts), 1, -1) if isinstance(value, dict) and ".".join(parts[:n]) in value)
+    first = next(lengths, 1)
     return ".".join(parts[:first]), ".".join(parts[first:])
 
 
@@ -127,14 +127,14 @@ def refuse_mixed(path: Path, rows: Sequence[Mapping[str, object]], columns: Mapp
         UsageError: it names the first such row, and how to keep those that have it.
     """
     lacking = {
-        ours: [number for number, row in enumerate(rows, 1) if reach(row, theirs) is ABSENT]
-        for ours, theirs in columns.items()
+        column: [number for number, row in enumerate(rows, 1) if reach(row, source) is ABSENT]
+        for column, source in columns.items()
     }
-    some = {ours: numbers for ours, numbers in lacking.items() if 0 < len(numbers) < len(rows)}
-    if some:
-        ours, numbers = max(some.items(), key=lambda one: len(one[1]))
-        theirs, has = columns[ours], len(rows) - len(numbers)
+    partly = {column: numbers for column, numbers in lacking.items() if 0 < len(numbers) < len(rows)}
+    if partly:
+        column, numbers = max(partly.items(), key=lambda item: len(item[1]))
+        source, has = columns[column], len(rows) - len(numbers)
         raise UsageError(
-            f"{path}, row {numbers[0]}: no column {theirs!r} for {ours}, which {has} of {len(rows)} "
-            f"rows have. To keep those, type {jq(f'select({in_jq(theirs)} != null)', path)} > kept.jsonl"
+            f"{path}, row {numbers[0]}: no column {source!r} for {column}, which {has} of {len(rows)} "
+            f"rows have. To keep those, type {jq(f'select({in_jq(source)} != null)', path)} > kept.jsonl"
         )

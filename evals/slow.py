@@ -14,12 +14,12 @@ AFTER_S = 5.0  # before the first word
 EVERY_S = 30.0  # between two lines without a terminal
 REFRESH_S = 1.0  # seconds between two states of the line on a terminal
 
-Told = Callable[[str, int, int], None]
+Count = Callable[[str, int, int], None]
 """Called with (what is counted, done, all)."""
 
 
 @contextmanager
-def slow(what: str) -> Iterator[Told]:
+def slow(what: str) -> Iterator[Count]:
     """Say how far the block is: on a terminal in one line that goes away at the end, else in a line every 30 s.
 
     Args:

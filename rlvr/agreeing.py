@@ -95,44 +95,44 @@ def agree(
 def _shown(sides: tuple[Side, Side], setting: Setting) -> Result:
     from evals.stats.agreement import agreement
 
-    found = agreement(*sides, setting)
-    document = as_document(found)
-    return Result(document, lambda: as_text(found), [_row(document)])
+    result = agreement(*sides, setting)
+    document = as_document(result)
+    return Result(document, lambda: as_text(result), [_row(document)])
 
 
-def as_document(found: Agreement) -> dict[str, object]:
+def as_document(pair: Agreement) -> dict[str, object]:
     """The answer as plain values: shares as probabilities, gaps in points."""
-    case = found.worst if found.cases else None
+    case = pair.worst if pair.cases else None
     return {
-        "answer": found.answer,
-        "sentence": found.sentence,
-        "a": asdict(found.a),
-        "b": asdict(found.b),
-        "metric": found.setting.metric,
-        "gap_points": round(found.gap, 4),
+        "answer": pair.answer,
+        "sentence": pair.sentence,
+        "a": asdict(pair.a),
+        "b": asdict(pair.b),
+        "metric": pair.setting.metric,
+        "gap_points": round(pair.gap, 4),
         "largest_probability": case and case.chance.largest,
         "typical_probability": case and case.chance.typical,
-        "smallest_gap_points": found.smallest_gap,
-        "needed": None if found.needed is None else {"number": found.needed[0], "of": found.needed[1]},
+        "smallest_gap_points": pair.smallest_gap,
+        "needed": None if pair.needed is None else {"number": pair.needed[0], "of": pair.needed[1]},
         "by_samples": [
-            {"n_a": one.samples[0], "n_b": one.samples[1], "answer": one.answer, "largest": one.chance.largest,
-             "typical": one.chance.typical}
-            for one in found.cases
+            {"n_a": each.samples[0], "n_b": each.samples[1], "answer": each.answer, "largest": each.chance.largest,
+             "typical": each.chance.typical}
+            for each in pair.cases
         ],
-        "notes": list(found.notes),
-        "look": [asdict(cause) for cause in found.look],
+        "notes": list(pair.notes),
+        "look": [asdict(cause) for cause in pair.look],
     }  # fmt: skip
 
 
-def as_text(found: Agreement) -> str:
+def as_text(pair: Agreement) -> str:
     """The sentence, the notes, and after a difference where to look."""
     from rlvr.terminal import paragraph
 
-    lines = [paragraph(found.sentence)]
-    if found.look:
+    lines = [paragraph(pair.sentence)]
+    if pair.look:
         lines += ["", "Where to look, in the order of how often it moved a score of the ledger (docs/ledger):"]
-        lines += [paragraph(f"{cause.name}: {cause.size}.", "  ") for cause in found.look]
-    return "\n".join([*lines, "", *(paragraph(note) for note in found.notes)]).rstrip()
+        lines += [paragraph(f"{cause.name}: {cause.size}.", "  ") for cause in pair.look]
+    return "\n".join([*lines, "", *(paragraph(note) for note in pair.notes)]).rstrip()
 
 
 def _row(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -254,10 +254,10 @@ def _with_run(texts: list[str], place: int, options: Mapping[str, Any], seed_sd:
     _refuse_shares([printed])
     check_names(run)
     measured = method(run)
-    there = list(measured.tables)
-    name: str | None = options["benchmark"] or (there[0] if len(there) == 1 else None)
+    available = list(measured.tables)
+    name: str | None = options["benchmark"] or (available[0] if len(available) == 1 else None)
     if name is None or name not in measured.tables:
-        raise UsageError(f"benchmark: {'missing' if name is None else name}. {run} has {', '.join(there)}.")
+        raise UsageError(f"benchmark: {'missing' if name is None else name}. {run} has {', '.join(available)}.")
     if metric != "avg":
         raise UsageError(f"metric={metric}: with a run, only avg is compared. rlvr audit {run} has {metric}.")
     for key in ("problems", "n", "seeds", "best_of"):
@@ -266,11 +266,11 @@ def _with_run(texts: list[str], place: int, options: Mapping[str, Any], seed_sd:
     table = measured.tables[name]
     side, rho = _of_table(table)
     given = {**options, "problems": side.problems if options["problems"] is None else options["problems"]}
-    theirs = _sides([printed, printed], given)[0]
-    ours = Side(side.printed, side.problems, side.samples, side.seeds)
+    printed_side = _sides([printed, printed], given)[0]
+    measured_side = Side(side.printed, side.problems, side.samples, side.seeds)
     spread, source = _seed_spread(options["seeds"], seed_sd)
     known = (RHO, RHO_SOURCE) if rho is None else (rho, f"spread of rates {rho:.2f}, measured on {run}")
-    pair = (theirs, ours) if place == 1 else (ours, theirs)
+    pair = (printed_side, measured_side) if place == 1 else (measured_side, printed_side)
     pair, greedy = _greedy(options["temperature"], pair)
     return _shown(pair, Setting("avg", *known, spread, source, greedy))
 
@@ -303,21 +303,21 @@ def _pairs(path: Path, seed_sd: float | None) -> Result:
         raise UsageError(f"{path}: {error.strerror}") from error
     if not rows or not {"printed", "measured"} <= set(rows[0]):
         raise UsageError(f"{path}: no pairs. The file needs a header with printed and measured, and a row per pair.")
-    found = []
+    agreements = []
     for number, row in enumerate(rows, 2):
         try:
-            found.append(_of_row(row, seed_sd))
+            agreements.append(_of_row(row, seed_sd))
         except UsageError as error:
             raise UsageError(f"{path}, line {number}: {error}") from error
-    adjusted = with_holm(found)
-    documents = [as_document(one) for one in adjusted]
+    adjusted = with_holm(agreements)
+    documents = [as_document(pair) for pair in adjusted]
     kept = [{key: value for key, value in row.items() if key and key not in COLUMNS} for row in rows]
-    flat = [{**other, **_row(document)} for other, document in zip(kept, documents, strict=True)]
+    flat = [{**columns, **_row(document)} for columns, document in zip(kept, documents, strict=True)]
     cells = [(r["printed"], r["measured"], r["answer"], _percent(r["largest_probability"])) for r in flat]
     header = ("printed", "measured", "answer", "largest")
 
     def report() -> list[Block]:
-        pairs = sum(bool(one.cases) for one in found)
+        pairs = sum(bool(pair.cases) for pair in agreements)
         note = f"largest: the largest probability of the gap, with Holm's correction over {pairs} pairs."
         return [Table(header, cells, left=3), note]
 
@@ -381,12 +381,12 @@ def _accepted(texts: Sequence[str], metric: str, target: float, **unused: object
         if target <= 1 < points[metric].max():
             raise UsageError(f"target={target:g}: {path} is in percent. Type target={100 * target:g}.")
         crossings.append(crossing(points["step"], points[metric], target))
-    found = accept(crossings[0], crossings[1:], target)
+    acceptance = accept(crossings[0], crossings[1:], target)
     rows = [{"file": str(path), "after": c.after, "at": c.at if c.at < float("inf") else None}
             for path, c in zip(paths, crossings, strict=True)]  # fmt: skip
-    document = {"answer": found.verdict, "sentence": found.sentence, "target": target, "low": found.low,
-                "high": found.high, "run": rows[0], "reference": rows[1:]}  # fmt: skip
-    return Result(document, found.sentence, rows)
+    document = {"answer": acceptance.verdict, "sentence": acceptance.sentence, "target": target, "low": acceptance.low,
+                "high": acceptance.high, "run": rows[0], "reference": rows[1:]}  # fmt: skip
+    return Result(document, acceptance.sentence, rows)
 
 
 __all__ = ["agree", "as_document", "as_text"]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from evals.answer_files.read import Read
     from evals.answer_files.reading import Reading
     from evals.audit import Audit, Evidence
-    from evals.slow import Told
+    from evals.slow import Count
     from harness.record.run import Run
 
 PathLike = str | os.PathLike[str]
@@ -94,26 +94,29 @@ def audit(
         raise UsageError("SOURCE: missing. Expected files of curves or of graded responses, or runs")
     declaration = None if declared is None else _declared(declared)
     groups = [_places(group) for group in (source, base or ()) if group]
-    ours = all(path.is_dir() for path in groups[0])
+    own_runs = all(path.is_dir() for path in groups[0])
     of_responses = {"label": label, "label_threshold": label_threshold, "golds": golds}
-    if ours:
+    if own_runs:
         unused = {"problems": problems, "files": files, **of_responses, "columns": columns}
         refuse_unused("of runs of this project, which record it", **unused)
     elif metric is not None:
-        others = None if set(columns or ()) <= {"step"} else columns
-        unused = {**of_responses, "columns": others, "k": None if k == 1 else k}
+        more_columns = None if set(columns or ()) <= {"step"} else columns
+        unused = {**of_responses, "columns": more_columns, "k": None if k == 1 else k}
         refuse_unused("with metric=, which is of training curves; files of responses need none", **unused)
     reading = Reading(columns or {}, None, None, label, label_threshold, golds)
     reads: list[Read] = []
     try:
         with slow("audit: reading and grading") as progress:
-            if ours:
+            if own_runs:
                 read = [_of_runs(group, metric) for group in groups]
             else:
-                kinds = (files, None if files == "recipes" else files)  # of the files, and of the base if there is one
+                kinds = (
+                    files,
+                    None if files == "recipes" else files,
+                )  # the files' kind, and the base's if there is one
                 pairs = zip(groups, kinds, strict=False)
                 read = [_evidence(group, kind, metric, problems, reading, progress, reads) for group, kind in pairs]
-        if printed is None and not ours:
+        if printed is None and not own_runs:
             raise UsageError("printed: missing. Expected a percentage such as 46.7")
         last = f"{100 * float(read[0].last['value'].mean()):.1f}"
         claim = Printed(last if printed is None else str(printed), where, k)
@@ -122,10 +125,10 @@ def audit(
     result = take_apart(claim, read[0], base=read[1] if len(read) > 1 else None, declared=declaration)
     document: dict[str, object] = {"read": [asdict(file_read) for file_read in reads], **asdict(result)}
     document |= {"printed": claim.text, "where": where, "verdict": result.in_words}
-    text = f"{result}\n  {LAST}" if ours else "\n".join([*audit_lines(reads), str(result)])
+    text = f"{result}\n  {LAST}" if own_runs else "\n".join([*audit_lines(reads), str(result)])
     if declaration is not None and not result.differing:
         text += f"\n  settings of {declared}: {_as_declared(read[0].settings.keys() & declaration.keys())}"
-    if ours and len(groups) > 1 and (different := _different(groups, metric)):
+    if own_runs and len(groups) > 1 and (different := _different(groups, metric)):
         document["measured_differently"] = different
         text += f"\n  MEASURED DIFFERENTLY, so the gain is not the model's alone: {'; '.join(different)}"
     return Result(document, text, _rows(result))
@@ -158,8 +161,8 @@ def _different(groups: Sequence[Sequence[Path]], benchmark: str | None) -> list[
     from harness.record.find import runs
 
     first = [runs(*group)[0] for group in groups]
-    ours, base = (run.conditions(benchmark or run.benchmarks[0]) for run in first)
-    return [f"{field} is {b!r} in the base, {a!r} here" for field, a, b in decisive_differences(ours, base)]
+    measured, base = (run.conditions(benchmark or run.benchmarks[0]) for run in first)
+    return [f"{field} is {b!r} in the base, {a!r} here" for field, a, b in decisive_differences(measured, base)]
 
 
 def _evidence(
@@ -168,7 +171,7 @@ def _evidence(
     metric: str | None,
     problems: int | None,
     reading: Reading,
-    progress: Told,
+    progress: Count,
     reads: list[Read],
 ) -> Evidence:
     """The evidence of files. Adds to `reads` what was read of each of them."""
@@ -208,11 +211,13 @@ def _of_curves(
     evidence = curve_evidence(curves, metric, problems=problems, settings=settings, recipes=files == "recipes")
     reads += [of_curve(str(path), curve, metric) for path, curve in zip(paths, curves.values(), strict=True)]
     faults = (known_faults(text, curves[name]) for name, text in zip(names, texts, strict=True))
-    return replace(evidence, faults=tuple(dict.fromkeys(fault for found in faults for fault in found)))
+    return replace(
+        evidence, faults=tuple(dict.fromkeys(fault for faults_of_curve in faults for fault in faults_of_curve))
+    )
 
 
 def _of_samples(
-    paths: Sequence[Path], files: str | None, problems: int | None, reading: Reading, progress: Told, reads: list[Read]
+    paths: Sequence[Path], files: str | None, problems: int | None, reading: Reading, progress: Count, reads: list[Read]
 ) -> Evidence:
     """The evidence of graded responses and of verdicts."""
     from dataclasses import replace

@@ -130,8 +130,8 @@ def parse(words: Sequence[str]) -> tuple[str, Callable[..., Any], tuple[list[str
         runner = word.partition("=")[2] or next(iter(words[place:]), "") if word.startswith("--model") else ""
         known = option in signature.options(function) and not runner
         with faults.gathered():
-            if not known and (ours := renamed(words[0], option, runner)):
-                raise UsageError(f"{word}: no such option. Expected {ours}")
+            if not known and (our_name := renamed(words[0], option, runner)):
+                raise UsageError(f"{word}: no such option. Expected {our_name}")
             if faults and word.startswith("--"):  # this message and one about the same command line
                 raise UsageError(f"{word}: expected key=value, as {word[2:].replace('-', '_')}={runner or '...'}")
             if words[0] == "eval" and word.endswith(".py") and "=" not in word:
@@ -141,7 +141,7 @@ def parse(words: Sequence[str]) -> tuple[str, Callable[..., Any], tuple[list[str
     bound = signature.bind(function, [word for word in words[1:] if word not in saved])
     save = saved[-1].removeprefix("out=") if saved else None
     if save is not None:
-        Inputs.of({"": bound[0], **bound[1]}).refuse("out", Path(save))
+        Inputs.from_arguments({"": bound[0], **bound[1]}).refuse("out", Path(save))
     return words[0], function, bound, save
 
 

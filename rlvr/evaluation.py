@@ -164,12 +164,14 @@ def _warn_of_examples(protocol: Protocol) -> None:
         if prompt.policy not in POLICIES:
             continue
         unread = [
-            row for row, (_, said) in enumerate(prompt.examples, 1) if extract(said, prompt.policy).answer is None
+            row
+            for row, (_, response) in enumerate(prompt.examples, 1)
+            if extract(response, prompt.policy).answer is None
         ]
         if unread:
             rows = f"row{'s' * (len(unread) > 1)} {', '.join(map(str, unread))}"
-            told = f"has no answer in the form of {prompt.policy}, as which replies are read"
-            logger.warning(f"WARNING: {name}: examples, {rows}: {told}")
+            warning = f"has no answer in the form of {prompt.policy}, as which replies are read"
+            logger.warning(f"WARNING: {name}: examples, {rows}: {warning}")
 
 
 def with_columns(names: Iterable[str], columns: Mapping[str, str]) -> list[str]:
@@ -209,8 +211,8 @@ def _protocol(name: str, values: Mapping[str, object], engine: str) -> Protocol:
 
     choose("protocol", [name], protocols.PROTOCOLS)
     protocol = protocols.get(name)
-    own = [f"engine.{key}" for key in engines.options(engine)] if engine in engines.ENGINES else []
-    known = {*protocols.names(), *(name for name in signature.options(evaluate) if name != "values"), *own}
+    engine_keys = [f"engine.{key}" for key in engines.options(engine)] if engine in engines.ENGINES else []
+    known = {*protocols.names(), *(name for name in signature.options(evaluate) if name != "values"), *engine_keys}
     faults = Faults()
     for key in values:
         with faults.gathered():
@@ -250,12 +252,12 @@ GROWING = ("benchmarks", "n", "ks", "rows", "extraction", "reasoning")  # values
 
 
 def _apart(protocol: Protocol, engine: str, settings: Mapping[str, object]) -> list[str]:
-    """What tells an evaluation apart from others of its protocol, for the name of its folder: the values that the user
-    replaced and that decide a sample, and the engine if it is not the default."""
-    own = {k: v.value for k, v in protocol.sourced().items() if v.was is not None and k not in GROWING}
-    own |= {} if engine == DEFAULT_ENGINE else {"": engine}
-    own |= {key.removeprefix("engine."): settings[key] for key in ("engine.url", "engine.dtype") if key in settings}
-    return [f"{key}{_short(value)}" for key, value in own.items()]
+    """The values that tell an evaluation apart from others of its protocol, for the name of its folder: those that the
+    user replaced and that decide a sample, and the engine if it is not the default."""
+    values = {k: v.value for k, v in protocol.sourced().items() if v.was is not None and k not in GROWING}
+    values |= {} if engine == DEFAULT_ENGINE else {"": engine}
+    values |= {key.removeprefix("engine."): settings[key] for key in ("engine.url", "engine.dtype") if key in settings}
+    return [f"{key}{_short(value)}" for key, value in values.items()]
 
 
 def _short(value: object) -> str:
@@ -301,26 +303,26 @@ def _scores(
         cut = next((s.value for s in scores[name] if s.metric == "truncation_rate"), None)
         if cut is not None and cut > TRUNCATED:
             limit = protocol.value("max_tokens", name)
-            told = f"{100 * cut:.3g} % of the responses are cut at max_tokens={limit}: raise it"
-            logger.warning(f"WARNING: {name}: {told}")
+            warning = f"{100 * cut:.3g} % of the responses are cut at max_tokens={limit}: raise it"
+            logger.warning(f"WARNING: {name}: {warning}")
         ended = table.column("verdict").to_pylist()  # one that was cut, or withheld, is said by its own sentence
         empty = sum(not text.strip() and verdict == "no_answer" for text, verdict in zip(responses, ended, strict=True))
         if empty > EMPTY * len(responses):
             share = f"{100 * empty / len(responses):.0f} % of the responses are empty"
-            asked = "the scores say more about how it was asked (prompt, chat template, server) than about the model"
-            logger.warning(f"WARNING: {name}: {share}: {asked}")
+            note = "the scores say more about how it was asked (prompt, chat template, server) than about the model"
+            logger.warning(f"WARNING: {name}: {share}: {note}")
     _log(folder, {"model": model, "seed": str(seed)}, protocol, scores)
     effects = {
         name: _policy_effects(protocol.prompt_of(name).policy, path, protocol.value("reasoning", name))
         for name, path in verdicts.items()
     }
-    table = Scores((run.title(name), s) for name, own in scores.items() for s in own)
+    table = Scores((run.title(name), s) for name, benchmark_scores in scores.items() for s in benchmark_scores)
     stated = {"name": protocol.name, **{k: v.as_dict() for k, v in protocol.sourced().items()}}
     document = {
         "notes": {name: text for name, text in notes.items() if text},
-        "policies": {name: [asdict(effect) for effect in found] for name, found in effects.items()},
+        "policies": {name: [asdict(effect) for effect in entry] for name, entry in effects.items()},
         "protocol": stated,
-        "scores": {name: [score_fields(found) for found in scores[name]] for name in scores},
+        "scores": {name: [score_fields(entry) for entry in scores[name]] for name in scores},
         "unscored": unscored,
         "verdicts": {name: str(path) for name, path in verdicts.items()},
         **({} if usage is None else {"usage": usage}),
@@ -348,14 +350,14 @@ def _scores(
 
 
 def _usage_text(usage: Mapping[str, float]) -> str:
-    """What a call has asked of a server, in one line."""
-    asked = f"{usage['requests']:,} requests, {usage['retries']:,} sent again"
+    """The requests of a call to a server, in one line."""
+    requests = f"{usage['requests']:,} requests, {usage['retries']:,} sent again"
     tokens = f"{usage['prompt_tokens']:,} prompt tokens and {usage['response_tokens']:,} response tokens"
     silent = usage["unknown_tokens"]
     unknown = f" ({silent:,} {'reply does' if silent == 1 else 'replies do'} not say)" if silent else ""
     least = "at least " if usage["unknown_tokens"] else ""
     money = f", {least}{usage['usd']:.4f} USD" if "usd" in usage else ""
-    return f"server, this call: {asked}, {tokens}{unknown}{money}"
+    return f"server, this call: {requests}, {tokens}{unknown}{money}"
 
 
 def _log(folder: Path, params: Mapping[str, str], protocol: Protocol, scores: Mapping[str, Sequence[Score]]) -> None:
@@ -363,7 +365,12 @@ def _log(folder: Path, params: Mapping[str, str], protocol: Protocol, scores: Ma
     from harness.record.evaluations import to_mlflow
     from harness.runs.track import StoreError
 
-    values = {f"{name}/{s.key}": s.value for name, own in scores.items() for s in own if s.value is not None}
+    values = {
+        f"{name}/{s.key}": s.value
+        for name, benchmark_scores in scores.items()
+        for s in benchmark_scores
+        if s.value is not None
+    }
     sourced = {key: str(value.value) for key, value in protocol.sourced().items()}
     try:
         to_mlflow(folder, {**params, **sourced}, values)
@@ -475,7 +482,7 @@ def grade(
 
     if not file:
         raise UsageError("FILE: missing. Expected a file of answers")
-    files = [_one_file(one, beginning) for one in file]
+    files = [_one_file(name, beginning) for name in file]
     refuse_same(files, "a sample")
     known = {f.name: type(f.default) for f in fields(Conventions)}
     for key, value in conventions.items():
@@ -516,19 +523,19 @@ def grade(
         if page is not None:
             if (letter := report.letter(__version__)) is not None:
                 write_text(Path(page), letter)
-            told = f"not written: {page}; no verdict differs from a label" if letter is None else f"written: {page}"
-            logger.info(told)
+            written = f"not written: {page}; no verdict differs from a label" if letter is None else f"written: {page}"
+            logger.info(written)
     except OSError as error:
         raise UsageError(str(error)) from error
     if wrong and not report.explanations:
-        others = ", ".join(f"{n} {verdict}" for verdict, n in report.verdicts.items() if verdict != "correct")
-        more = f" ({others}: explain=[1,5] explains rows by their numbers)" if others else ""
+        other_verdicts = ", ".join(f"{n} {verdict}" for verdict, n in report.verdicts.items() if verdict != "correct")
+        more = f" ({other_verdicts}: explain=[1,5] explains rows by their numbers)" if other_verdicts else ""
         logger.info(f"explain=wrong: no row is wrong{more}")
     elif wrong and (rows := report.verdicts["wrong"]) > len(report.explanations):
         shown = f"the first {len(report.explanations)} of {rows} rows that are wrong"
         logger.info(f"explain=wrong: {shown}; explain=[30,31] explains others by their numbers")
-    names = {only: ", ".join(one.name for one in files) for only in report.scores} if len(report.scores) == 1 else {}
-    table = Scores((names.get(of, of), s) for of, scores in report.scores.items() for s in scores)
+    names = {only: ", ".join(name.name for name in files) for only in report.scores} if len(report.scores) == 1 else {}
+    table = Scores((names.get(part, part), s) for part, scores in report.scores.items() for s in scores)
     return Result(report.as_dict(), report.__str__, table.rows())
 
 

@@ -1,4 +1,4 @@
-"""What there is: papers, arms, benchmarks and settings; the runs on this machine, and one of them."""
+"""Lists of papers, arms, benchmarks and settings, of the runs on this machine, and of one of them."""
 
 from __future__ import annotations
 
@@ -66,23 +66,23 @@ def _protocol(name: str) -> Result:
 def _papers() -> dict[str, object]:
     from harness.spec import catalogue
 
-    found: dict[str, Any] = {}
+    summaries: dict[str, Any] = {}
     for key in catalogue.papers():
         try:
             r = catalogue.load(key)
         except catalogue.BrokenPaper as error:
-            found[key] = {"error": str(error)}
+            summaries[key] = {"error": str(error)}
             continue
         arms: dict[str, list[str]] = {}
         for arm in r.arms:
             arms.setdefault(arm.model, []).append(arm.key)
         models = {model: sourced.value for model, sourced in r.models.items()}
-        found[key] = {"title": r.title, "arxiv": r.arxiv, "models": models, "arms": arms, "protocol": r.protocol}
-    return found
+        summaries[key] = {"title": r.title, "arxiv": r.arxiv, "models": models, "arms": arms, "protocol": r.protocol}
+    return summaries
 
 
 def _names(group: str) -> Any:
-    """What there is in one group, as the document of `list_` has it."""
+    """The entries of one group, as the document of `list_` has it."""
     from evals.code_execution import programs
     from evals.data import benchmarks, prompts, protocols
     from evals.grading import extraction
@@ -114,26 +114,26 @@ def _names(group: str) -> Any:
 def _prompt_in_words(prompt: Prompt) -> str:
     """Whether it goes through the chat template, what it asks, and which policy reads the answers."""
     parts = {"system": prompt.system, "user": prompt.user, "response begins": prompt.prefix or None}
-    asked = ". ".join(f"{key}: {shorten(text, 200)}" for key, text in parts.items() if text is not None)
+    texts = ". ".join(f"{key}: {shorten(text, 200)}" for key, text in parts.items() if text is not None)
     examples = f", {len(prompt.examples)} examples" if prompt.examples else ""
     kind = "through the chat template" if prompt.chat else "plain text"
-    return f"{kind}{examples}, read by {prompt.policy}. {asked}"
+    return f"{kind}{examples}, read by {prompt.policy}. {texts}"
 
 
 def methods() -> dict[str, tuple[str, str, str]]:
     """Equation -> its stage, the first paper that declares it, and the first line of its docstring; by stage."""
     from harness.spec import Experiment, Method, catalogue
 
-    found: dict[str, tuple[str, str, str]] = {}
+    declared: dict[str, tuple[str, str, str]] = {}
     for key in catalogue.papers():
         arms = [arm.train for arm in catalogue.load(key).arms if isinstance(arm.train, Experiment)]
         for stage, use in [(stage, u) for arm in arms for stage, uses in arm.method.stages() for u in uses]:
             line = (inspect.getdoc(use.function) or "").partition("\n\n")[0].replace("\n", " ")
             line = line if line.endswith(".") else re.sub(r"(, where\b[^.]*)?[:,]?$", "", line)  # a formula follows it
-            found.setdefault(use.name, (stage, key, line))
+            declared.setdefault(use.name, (stage, key, line))
     order = [f.name for f in fields(Method)]
     order = ["rewards", "advantage", *(name for name in order if name not in ("rewards", "advantage"))]
-    return dict(sorted(found.items(), key=lambda item: order.index(item[1][0])))
+    return dict(sorted(declared.items(), key=lambda item: order.index(item[1][0])))
 
 
 def _listed(document: Mapping[str, Any]) -> list[Block]:
@@ -179,11 +179,11 @@ def show(run: str | None = None, *, paper: Sequence[str] | None = None) -> Resul
             f"{run}: a paper, and no run of this name. rlvr show paper={run} lists its runs, rlvr plan paper={run} its "
             "arms and values"
         )
-    found = read_archive(Path(run)) if run.endswith(SUFFIX) and Path(run).is_file() else []
-    return _archived(found) if len(found) > 1 else _one(run)
+    runs_of_archive = read_archive(Path(run)) if run.endswith(SUFFIX) and Path(run).is_file() else []
+    return _archived(runs_of_archive) if len(runs_of_archive) > 1 else _run_shown(run)
 
 
-def _archived(found: Sequence[Run]) -> Result:
+def _archived(runs: Sequence[Run]) -> Result:
     """The runs of an archive, each with the mean accuracy that it recorded."""
     from evals.stats.score import number_text
 
@@ -192,14 +192,14 @@ def _archived(found: Sequence[Run]) -> Result:
 
     rows = [
         {"run": run.folder.name, **{name: accuracy(scores) for name, scores in run.record.get("scores", {}).items()}}
-        for run in found
+        for run in runs
     ]
     header = tuple(dict.fromkeys(key for row in rows for key in row))
     cells = [tuple(row.get(key, "–") for key in header) for row in rows]
     return Result(rows, [f"{len(rows)} runs, avg in percent", Table(header, cells)], rows)
 
 
-def _one(name: str) -> Result:
+def _run_shown(name: str) -> Result:
     from evals.stats.score import reported, score_fields
     from harness.record.find import runs, seeds_of, together
     from harness.record.record import CURVES
@@ -218,7 +218,9 @@ def _one(name: str) -> Result:
     measured = together(seeds, name)
     record = seeds[0].record if len(seeds) == 1 else {}
     how = {benchmark: seeds[0].measured_by(benchmark) for benchmark in measured.tables}
-    found = {b: reported(t, ks_of(seeds[0], b, t), seeds[0].policy(b)) for b, t in measured.tables.items()}
+    scores_by_benchmark = {
+        b: reported(t, ks_of(seeds[0], b, t), seeds[0].policy(b)) for b, t in measured.tables.items()
+    }
     facts = _facts(seeds[0]) if len(seeds) == 1 else {}
     if facts and (state := progress(seeds[0])) is not None:
         facts["to come"] = f"{state}; the scores below are of what had ended before"
@@ -229,7 +231,9 @@ def _one(name: str) -> Result:
     nothing = [f"seed {run.seed} {NOTHING}" for run in seeds if run.record.get("training") and run.trained_nothing]
     warned = [f"{line}." for line in (*nothing, *overlaps, *warnings(curves))]
 
-    table_of_scores = Scores((seeds[0].title(benchmark), s) for benchmark, scores in found.items() for s in scores)
+    table_of_scores = Scores(
+        (seeds[0].title(benchmark), s) for benchmark, scores in scores_by_benchmark.items() for s in scores
+    )
 
     def report() -> list[Block]:
         lines: list[Block] = [*(paragraph(f"Warning: {line}") for line in warned), name, *_facts_text(facts)]
@@ -241,7 +245,9 @@ def _one(name: str) -> Result:
             lines.append(paragraph(sentence(record.get("scale_label", record["scale"]))))
         return lines
 
-    scores = {benchmark: [score_fields(s) for s in of_benchmark] for benchmark, of_benchmark in found.items()}
+    scores = {
+        benchmark: [score_fields(s) for s in of_benchmark] for benchmark, of_benchmark in scores_by_benchmark.items()
+    }
     document = {"run": name, "warnings": warned, **facts, "measured_by": how, "scores": scores}
     return Result(document, report, table_of_scores.rows(), printed=table_of_scores.printed)
 
@@ -277,7 +283,7 @@ def _begun(name: str, state: str, run: Run) -> Result:
 
 
 def _facts(run: Run) -> dict[str, object]:
-    """What a record says that a run is."""
+    """The facts about a run in its record."""
     record = run.record
     shown = ("paper", "model", "arm", "scale", "backend", "seed", "overrides", "finished", "diverged")
     facts = {key: record[key] for key in shown if record.get(key) not in (None, {}, [])}
@@ -287,8 +293,8 @@ def _facts(run: Run) -> dict[str, object]:
         facts["command"] = record["environment"]["command"]
         changed = " with uncommitted changes" if record["environment"].get("uncommitted_changes") else ""
         facts["commit"] = f"{record['environment']['commit']}{changed}"
-    if own := {name: sha256[:8] for name, sha256 in record.get("own_files", {}).items()}:
-        facts["own"] = own
+    if hashes := {name: sha256[:8] for name, sha256 in record.get("own_files", {}).items()}:
+        facts["own"] = hashes
     return facts
 
 
@@ -311,10 +317,10 @@ def _states(papers: Sequence[str] | None) -> Result:
         choose("paper", papers, {*catalogue.papers(), *(state.paper for state in states)})
         states = [state for state in states if state.paper in papers]
 
-    measured, others, begun = (evaluations(), curves(), unfinished()) if papers is None else ([], [], [])
+    measured, imported_curves, begun = (evaluations(), curves(), unfinished()) if papers is None else ([], [], [])
 
     def report() -> list[Block]:
-        if not (states or measured or others or begun):
+        if not (states or measured or imported_curves or begun):
             return [f"no runs under {home()}"]
         counts = Counter(state.state for state in states)
         lines: list[Block] = [
@@ -342,19 +348,26 @@ def _states(papers: Sequence[str] | None) -> Result:
             lines += [f"{run.folder.name}: {run.folder.resolve()}" for run in measured if run.folder.is_symlink()]
         if begun:
             lines += ["", f"{begun[0].folder.parent}: evaluations with samples to come"]
-            lines += [paragraph(f"{of.folder.name}: {of}{f'; {of.error}' if of.error else ''}", "  ") for of in begun]
-        if others:
-            cells = [(r.folder.name, str(len(r.curve)), ", ".join(r.record["source"]["columns"])) for r in others]
+            lines += [
+                paragraph(
+                    f"{evaluation.folder.name}: {evaluation}{f'; {evaluation.error}' if evaluation.error else ''}", "  "
+                )
+                for evaluation in begun
+            ]
+        if imported_curves:
+            cells = [
+                (r.folder.name, str(len(r.curve)), ", ".join(r.record["source"]["columns"])) for r in imported_curves
+            ]
             lines += ["", Table(("imported curve", "steps", "metrics"), cells)]
         return lines
 
     rows = [asdict(state) for state in states]
-    imported = [*measured, *others]
+    imported = [*measured, *imported_curves]
     rows += [
         {"paper": None, "name": run.folder.name, "state": "finished", "folder": run.folder.resolve()}
         for run in imported
     ]
-    rows += [{"paper": None, "name": of.folder.name, **asdict(of)} for of in begun]
+    rows += [{"paper": None, "name": evaluation.folder.name, **asdict(evaluation)} for evaluation in begun]
     return Result(rows, report, rows)
 
 

@@ -1,4 +1,4 @@
-"""What the functions of `rlvr` return: text on a terminal, HTML and SVG in a notebook, tables for other programs."""
+"""The results of the functions of `rlvr`: text on a terminal, HTML and SVG in a notebook, tables for other programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `rlvr run` prints at its end: a short summary that fits 80 columns."""
+"""The end of `rlvr run`: a short summary that fits 80 columns."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MOST = 8  # arms that are listed
 
 
 def blocks(summary: Summary) -> list[Block]:
-    """What ran, its numbers with intervals and what these cover, where the pages are, the next command."""
+    """The runs, their numbers with intervals and what these cover, where the pages are, the next command."""
     arms = summary.arms
     count = len(summary.folders)
     nothing = [f"{a.model}/{a.arm} in {a.nothing} of {a.seeds} training seeds" for a in arms if a.nothing]

@@ -1,4 +1,4 @@
-"""What a difference needs to be resolved, what a paper's claims need, and how often a comparison errs."""
+"""The needs of a difference to be resolved, those of a paper's claims, and how often a comparison errs."""
 
 from __future__ import annotations
 

@@ -27,8 +27,8 @@ def shown(text: str) -> str:
 
 
 def painted(stream: TextIO) -> Callable[[str], str]:
-    """What is `shown` of a line or a cell. If the stream is a terminal that has colours, and NO_COLOR is not set,
-    headings are bold and outcomes coloured."""
+    """The function that shows a line or a cell (`shown`). If the stream is a terminal that has colours, and NO_COLOR is
+    not set, headings are bold and outcomes coloured."""
     if not stream.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return shown
 

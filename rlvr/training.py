@@ -34,8 +34,8 @@ Columns = Mapping[str, str] | str | Sequence[str]  # by our name, or OUR:THEIRS
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a call asks for.
+class Request:
+    """The request of a call.
 
     Args:
         what: a paper's key or a declaration. in_process: rewards and declarations that exist in this process alone.
@@ -64,7 +64,7 @@ class Trained(Result):
         for outcome in self.outcomes:
             if outcome.folder is not None and not outcome.diverged and outcome.so_far is None:
                 folders.setdefault(names[outcome.job.model, outcome.job.arm], []).append(outcome.folder)
-        return {name: read_run(*found, name=name) for name, found in folders.items()}
+        return {name: read_run(*run_folders, name=name) for name, run_folders in folders.items()}
 
 
 def run(
@@ -160,14 +160,14 @@ def run(
         allow_overlap=allow_overlap or None,
         values=flat({**values, "hardware": hardware} if isinstance(hardware, Mapping) else values),
     )
-    asked = _read(paper, named, protocol=protocol, data=data, columns=columns, rewards=rewards)
+    request = _read(paper, named, protocol=protocol, data=data, columns=columns, rewards=rewards)
     from evals.errors import RefusedError
     from harness.launch import launch
     from harness.launch.prepare import prepare
 
-    prepared = prepare(asked.what, asked.options, _command(paper, asked.options.given()))
-    if asked.in_process:
-        _check_in_process(prepared, asked.in_process)
+    prepared = prepare(request.what, request.options, _command(paper, request.options.given()))
+    if request.in_process:
+        _check_in_process(prepared, request.in_process)
     try:
         outcomes = launch(prepared)
     except ValueError as error:  # an error of the training. What the call said has been checked.
@@ -191,15 +191,15 @@ def rehearse(paper: str | Experiment, **values: object) -> Result:
         **values: every option of `rlvr run` (default: scale=paper hardware=h100x8, at small scale rtx4090), and any
             value of the declaration.
     """
-    asked = _asked(paper, values)
+    request = _request(paper, values)
     from harness.jobs.rehearsal import blocks
     from harness.launch.prepare import card, rehearsed
 
-    rows = rehearsed(asked.what, asked.options)
+    rows = rehearsed(request.what, request.options)
     stopped = any("no" in row.stages.values() for row in rows)
     shown = blocks(rows)
     if not stopped:
-        given = asked.options.given()
+        given = request.options.given()
         usual = {"scale": "paper", "hardware": card(str(given.get("scale", "paper")))}
         missing = [f" {key}={value}" for key, value in usual.items() if key not in given]
         typed = "" if COMMAND_LINE.get() is None else "".join(missing)
@@ -232,22 +232,22 @@ def plan(
             training learns nothing.
         **values: every option of `rlvr run`, and any value of the declaration.
     """
-    asked = _asked(paper, _without_null(values))
+    request = _request(paper, _without_null(values))
     from evals.slow import slow
     from harness.launch.prepare import planned
     from harness.plan.text import blocks
 
     with slow("reading the declaration, the data, the benchmarks and the base models' tokenizers"):
-        found = planned(asked.what, asked.options, price=price)
-    document = found.as_dict()
-    lines = [] if evaluation is None else _informative(evaluation, found)
+        planned_runs = planned(request.what, request.options, price=price)
+    document = planned_runs.as_dict()
+    lines = [] if evaluation is None else _informative(evaluation, planned_runs)
     rows = [
         {"model": arm.job.model, "arm": arm.job.arm, "title": arm.title, "seeds": list(arm.seeds), "steps": arm.steps}
-        for arm in found.arms
+        for arm in planned_runs.arms
     ]
     return Result(
         json.loads(json.dumps(document | ({"informative_groups": lines} if lines else {}), default=list)),
-        lambda: [*blocks(found, brief=brief), *(["", *lines] if lines else [])],
+        lambda: [*blocks(planned_runs, brief=brief), *(["", *lines] if lines else [])],
         rows,
     )
 
@@ -263,10 +263,10 @@ def config(paper: str | Experiment, **values: object) -> Result:
     """
     import yaml
 
-    asked = _asked(paper, _without_null(values))
+    request = _request(paper, _without_null(values))
     from harness.launch.prepare import configured
 
-    configs = json.loads(json.dumps(configured(asked.what, asked.options), default=str))
+    configs = json.loads(json.dumps(configured(request.what, request.options), default=str))
     text = (
         "# What the trainer is given. Rewards, advantages, loss and KL are this project's own, with the values that\n"
         "# rlvr plan shows. The trainer's settings for them (TRL's beta, epsilon, loss_type, scale_rewards; veRL's\n"
@@ -296,11 +296,11 @@ def _without_null(values: dict[str, object]) -> dict[str, object]:
     return values
 
 
-def _asked(paper: str | Experiment, values: Mapping[str, Any]) -> Asked:
-    """What the keys of a call say, which are those of `run`."""
-    own = {key: value for key, value in values.items() if key in ("protocol", "data", "columns", "rewards")}
-    options = RunOptions.of({key: value for key, value in values.items() if key not in own})
-    return _read(paper, options, **own)
+def _request(paper: str | Experiment, values: Mapping[str, Any]) -> Request:
+    """The request in the keys of a call, which are those of `run`."""
+    own_values = {key: value for key, value in values.items() if key in ("protocol", "data", "columns", "rewards")}
+    options = RunOptions.from_keys({key: value for key, value in values.items() if key not in own_values})
+    return _read(paper, options, **own_values)
 
 
 def _read(
@@ -311,22 +311,22 @@ def _read(
     data: PathLike | Records | None = None,
     columns: Columns | None = None,
     rewards: str | Sequence[str] | Rewards | None = None,
-) -> Asked:
+) -> Request:
     from harness.spec import catalogue
 
     if isinstance(paper, str):  # before anything heavy is imported
         choose("paper", [paper], catalogue.papers())
     values = dict(options.values)
-    own = _pairs(values.pop("protocol.columns", None))
-    if own is not None:
+    named_columns = _pairs(values.pop("protocol.columns", None))
+    if named_columns is not None:
         if "protocol.benchmarks" not in values:
-            raise UsageError(f"protocol.columns={own}: expected protocol.benchmarks=[FILE] with it")
-        values["protocol.benchmarks"] = with_columns(_several(values["protocol.benchmarks"]), own)
+            raise UsageError(f"protocol.columns={named_columns}: expected protocol.benchmarks=[FILE] with it")
+        values["protocol.benchmarks"] = with_columns(_several(values["protocol.benchmarks"]), named_columns)
     in_process = _objects(values, data, _pairs(columns), rewards)
     what = _declared(paper, options.arm, protocol)
     if isinstance(what, str):
-        return Asked(what, replace(options, values=values), in_process)
-    return Asked(what, replace(options, arm=None, values=values), in_process or ["an experiment declared in Python"])
+        return Request(what, replace(options, values=values), in_process)
+    return Request(what, replace(options, arm=None, values=values), in_process or ["an experiment declared in Python"])
 
 
 def _summary(outcomes: Sequence[JobOutcome], paper: Reproduction) -> Trained:
@@ -404,10 +404,10 @@ def _objects(given: dict[str, object], data: object, columns: Mapping[str, str] 
         from evals.data.problem_file import ProblemFile
 
         given["dataset"] = str(ProblemFile(file, columns or {}))
-    here: list[str] = []
+    in_process: list[str] = []
     if rewards is not None:
-        given["rewards"] = [_reward_name(r, here) if callable(r) else r for r in _several(rewards)]
-    return here
+        given["rewards"] = [_reward_name(r, in_process) if callable(r) else r for r in _several(rewards)]
+    return in_process
 
 
 def _pairs(columns: object) -> Mapping[str, str] | None:
@@ -415,17 +415,17 @@ def _pairs(columns: object) -> Mapping[str, str] | None:
     if columns is None or isinstance(columns, Mapping):
         return columns
     pairs = [str(pair).partition(":") for pair in _several(columns)]
-    if not all(ours and theirs for ours, _, theirs in pairs):
+    if not all(column and source for column, _, source in pairs):
         raise UsageError(f"columns: expected OUR:THEIRS,..., got {columns}")
-    return {ours: theirs for ours, _, theirs in pairs}
+    return {column: source for column, _, source in pairs}
 
 
 def _several(values: object) -> list[Any]:
     return list(values) if isinstance(values, (list, tuple)) else [values]
 
 
-def _reward_name(reward: Reward, here: list[str]) -> str:
-    """MODULE:FUNCTION of a function that other processes can import; of another its name in this process, in `here`."""
+def _reward_name(reward: Reward, in_process: list[str]) -> str:
+    """MODULE:FUNCTION of a function that other processes can import. Adds the name of another one to `in_process`."""
     from evals.files import write_text
     from evals.names import file_name
     from harness.runs.track import make_home
@@ -443,7 +443,7 @@ def _reward_name(reward: Reward, here: list[str]) -> str:
     path = make_home() / "objects" / f"{file_name(name.strip('<>'))}-{digest}.py"
     write_text(path, text)
     given = own_rewards.give(reward, path)
-    here.append(f"rewards: {name}")
+    in_process.append(f"rewards: {name}")
     return given
 
 
@@ -451,11 +451,11 @@ def _check_in_process(prepared: Prepared, objects: Sequence[str]) -> None:
     """Raise UsageError if other processes would need what exists in this one alone."""
     from harness.backends import backend
 
-    here = prepared.launcher.name == "serial" and all(
+    shares_process = prepared.launcher.name == "serial" and all(
         backend(job.backend).in_process and prepared.hardware[job.model, job.arm].processes == 1
         for job in prepared.jobs
     )
-    if not here:
+    if not shares_process:
         raise UsageError(
             f"{objects[0]} exists in this process alone: expected a trainer in one process (backend=trl, "
             "hardware.processes=1, no launcher), or rewards and experiments in files"

@@ -289,7 +289,7 @@ def _in_mlflow(document: Document, path: Path, show: Callable[[Path, Mapping[str
 
 
 def _written(document: Document, path: Path) -> Result:
-    """What the terminal shows of a page."""
+    """The lines about a page on the terminal."""
     claims = [{"text": c.text, "where": c.where, "outcome": c.outcome, "missing": c.missing} for c in document.claims]
     tables = [
         {"table": grid.caption, **dict(zip(grid.header, row, strict=True))}
@@ -390,7 +390,8 @@ def _of_runs(
 
 
 def _page_name(model: Analysed) -> str:
-    """What tells its runs apart from others of this name: a training's folder, or a hash of several folders."""
+    """The part that tells its runs apart from others of this name: a training's folder, or a hash of several
+    folders."""
     folders = [run.folder for run in model.sources]
     if len(folders) > 1:
         return f"{model.name}-{text_sha256(' '.join(map(str, folders)))[:8]}"
@@ -404,7 +405,7 @@ def _joined(names: Iterable[str]) -> str:
 
 
 def _training(paper: str | None) -> tuple[str, ...]:
-    """What trains now, with its last step and reward."""
+    """The training under way, with its last step and reward."""
     from evals.stats.score import number_text
     from harness.record.state import job_states
     from harness.runs.track import home

@@ -11,5 +11,5 @@ from rlvr import run, signature, training
 
 def options_of(words: Sequence[str]) -> tuple[str | Reproduction, RunOptions]:
     values = signature.bind(run, words)[1]
-    request = training._asked(values.pop("paper"), values)
+    request = training._request(values.pop("paper"), values)
     return request.what, request.options

@@ -37,7 +37,7 @@ from evals.grading.reasoning import graded_part, has_marker
 from evals.grading.verdicts import Verdict
 
 if TYPE_CHECKING:
-    from evals.slow import Told
+    from evals.slow import Count
     from evals.stats.score import Score
 
 __all__ = ["GradeReport", "grade_file"]
@@ -55,7 +55,7 @@ def grade_file(
     conventions: Conventions = DEFAULT,
     explain: Sequence[int] | Literal["wrong"] = (),
     reading: Reading = NOTHING_SAID,
-    progress: Told | None = None,
+    progress: Count | None = None,
 ) -> GradeReport:
     """Grade a file of JSON Lines, or of any format of `evals.answer_files.formats`. All its rows are in memory.
 
@@ -94,9 +94,9 @@ def grade_file(
     units = ("rows", "problems whose answers are compared", "other policies")
     of_rows, of_problems, of_policies = (progress and partial(progress, unit) for unit in units)
     grades = _with_errors(rows, grader.grade_responses(graded, policy, of_rows))
-    ours = columns_of_responses(rows, grades, grader, graded_by(policy, reasoning, conventions), of_problems)
+    our_columns = columns_of_responses(rows, grades, grader, graded_by(policy, reasoning, conventions), of_problems)
     if target is not None:  # before what may take as long again
-        write_jsonl(target, with_columns(rows, ours))
+        write_jsonl(target, with_columns(rows, our_columns))
     effects = policy_effects(graded, grades, grader, policy, policies, of_policies, _failed(rows))
     explanations = _explanations(explain, graded, grades, grader, policy)
     answers = {id(row): grade.answer for row, grade in zip(rows, grades, strict=True)}
@@ -105,9 +105,9 @@ def grade_file(
         rows=len(rows),
         problems=len(samples),
         samples=(min(samples.values()), max(samples.values())),
-        verdicts=dict(sorted(Counter(map(str, ours["verdict"])).items())),
-        unscored_reasons=_by_kind([reason for reason in ours["reason"] if reason]),
-        scores=_scores(rows, ours, of_benchmarks),
+        verdicts=dict(sorted(Counter(map(str, our_columns["verdict"])).items())),
+        unscored_reasons=_by_kind([reason for reason in our_columns["reason"] if reason]),
+        scores=_scores(rows, our_columns, of_benchmarks),
         agreement=agreement(rows, grades),
         out=None if target is None else str(target),
         policy=policy,
@@ -134,7 +134,7 @@ def grade_file(
 
 
 def _paths(path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[Path]:
-    return [file_of(Path(one)) for one in ([path] if isinstance(path, str | os.PathLike) else path)]
+    return [file_of(Path(file)) for file in ([path] if isinstance(path, str | os.PathLike) else path)]
 
 
 def _grader(policy: str, conventions: Conventions, reasoning: str) -> Grader | ProgramGrader:
@@ -155,7 +155,7 @@ def _target(out: str | os.PathLike[str] | None) -> Path | None:
 
 def _decided(paths: Sequence[Path], file: AnswerFile) -> tuple[str, str] | None:
     """The policy and the part of a response that decided the verdicts of all files; None if they differ."""
-    ways = {decided_by(one, file.format, file.rows) for one in paths}
+    ways = {decided_by(path, file.format, file.rows) for path in paths}
     return ways.pop() if len(ways) == 1 else None
 
 
@@ -220,8 +220,10 @@ def _by_kind(reasons: Sequence[str]) -> dict[str, int]:
     kinds: dict[str, list[str]] = {}
     for reason in reasons:
         kinds.setdefault(reason if reason.startswith("server:") else reason.split(":")[0], []).append(reason)
-    several = {kind: "" if len(set(of)) == 1 else " (the first)" for kind, of in kinds.items()}
-    return {of[0] + several[kind]: len(of) for kind, of in kinds.items()}
+    several = {
+        kind: "" if len(set(reasons_of_kind)) == 1 else " (the first)" for kind, reasons_of_kind in kinds.items()
+    }
+    return {reasons_of_kind[0] + several[kind]: len(reasons_of_kind) for kind, reasons_of_kind in kinds.items()}
 
 
 def policy_for(rows: Sequence[Sample]) -> str:
@@ -236,13 +238,13 @@ def _problem_text(row: Sample) -> str:
     return f"problem {row.problem_id}" + (f": {shorten(row.problem, 200)}" if row.problem else "")
 
 
-def _scores(rows: Sequence[Sample], ours: Columns, ks: Mapping[str, Sequence[int]]) -> dict[str, list[Score]]:
-    """Of each benchmark."""
+def _scores(rows: Sequence[Sample], our_columns: Columns, ks: Mapping[str, Sequence[int]]) -> dict[str, list[Score]]:
+    """The scores by benchmark."""
     import pandas as pd
 
     from evals.stats.score import score
 
-    columns = {name: ours[name] for name in ("benchmark", "sample", "verdict", "answer_class", "boxed")}
+    columns = {name: our_columns[name] for name in ("benchmark", "sample", "verdict", "answer_class", "boxed")}
     columns |= {"finish_reason": [ended(row) for row in rows]}
     table = pd.DataFrame({"problem_id": [row.problem_id for row in rows], **columns})
     return {str(name): score(of_it, ks=ks[str(name)]) for name, of_it in table.groupby("benchmark", sort=False)}

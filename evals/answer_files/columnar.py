@@ -29,9 +29,9 @@ def table_of(whole: Mapping[str, Any]) -> list[dict[str, object]] | None:
 
 def _of_lists(columns: Mapping[str, list[Any]]) -> list[dict[str, Any]] | None:
     """The rows of columns of one length, whose first one holds no lists or objects."""
-    first, *others = columns.values()
+    first, *more_columns = columns.values()
     plain = not any(isinstance(value, list | dict) for value in first)
-    if not plain or len(first) < FEWEST or any(len(column) != len(first) for column in others):
+    if not plain or len(first) < FEWEST or any(len(column) != len(first) for column in more_columns):
         return None
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 

@@ -44,7 +44,7 @@ def contents(path: Path, columns: Mapping[str, str] = NOTHING_NAMED) -> list[dic
     """The objects of a file, found by its content.
 
     Args:
-        columns: our name -> the file's. Of several lists of rows in one object, that one is read that has them all.
+        columns: our name -> the file's. If one object has several lists of rows, the list that has them all is read.
     Raises:
         UsageError: its content contradicts its first bytes or its name, or it has no objects.
         OSError: it cannot be read.
@@ -87,11 +87,11 @@ def _refuse_head(path: Path, objects: Sequence[Any]) -> None:
 def _by_id(whole: Mapping[str, Any], fewest: int = FEWEST_BY_ID) -> list[dict[str, Any]]:
     """The rows of an object of id -> row, or of id -> list of rows, which are samples of a problem; each has its id as
     `problem_id`. [] of another object: its rows have other names, or are fewer, as settings or splits are."""
-    rows_of = {key: of if isinstance(of, list) else [of] for key, of in whole.items()}
+    rows_of = {key: value if isinstance(value, list) else [value] for key, value in whole.items()}
     if len(whole) < fewest or not all(_is_rows(rows) and not is_conversation(rows) for rows in rows_of.values()):
         return []
-    found = [{"problem_id": key, **row} for key, rows in rows_of.items() for row in rows]
-    return found if len({tuple(row) for row in found}) == 1 else []
+    rows_found = [{"problem_id": key, **row} for key, rows in rows_of.items() for row in rows]
+    return rows_found if len({tuple(row) for row in rows_found}) == 1 else []
 
 
 def _refuse_lists_by_id(whole: Mapping[str, object]) -> None:
@@ -100,7 +100,7 @@ def _refuse_lists_by_id(whole: Mapping[str, object]) -> None:
     Raises:
         UsageError: it says how Python makes a row of each id.
     """
-    if len(whole) > 1 and all(isinstance(of, list) for of in whole.values()) and not may_be_row(dict(whole)):
+    if len(whole) > 1 and all(isinstance(value, list) for value in whole.values()) and not may_be_row(dict(whole)):
         raise UsageError(
             f"it holds a list for each of {len(whole)} names ({', '.join([*whole][:3])}), and may have one for each "
             f"problem. Write a row for each: {ROWS_OF_LISTS}. Then name the columns, as value.0"
@@ -143,7 +143,7 @@ def _inside(whole: dict[str, Any], columns: Mapping[str, str]) -> list[Any]:
 
 def _has(row: Mapping[str, object], columns: Mapping[str, str]) -> bool:
     """Whether a row has every column that was named."""
-    return all(reach(row, of) is not ABSENT for of in columns.values())
+    return all(reach(row, path) is not ABSENT for path in columns.values())
 
 
 def _held(whole: dict[str, object]) -> list[object]:
@@ -163,7 +163,7 @@ def _of_tasks(whole: Mapping[str, object]) -> list[object]:
     tasks = whole.get("eval")
     if not isinstance(tasks, dict):
         return []
-    if tasks and all(_is_rows(of) for of in tasks.values()):
+    if tasks and all(_is_rows(rows_of_task) for rows_of_task in tasks.values()):
         return [sample for samples in tasks.values() for sample in samples]
     if {"version", "status"} <= whole.keys():
         raise UsageError(NO_SAMPLES)
@@ -216,32 +216,32 @@ def _of_lists(whole: dict[str, Any], lists: Mapping[str, list[dict[str, Any]]]) 
     if scores:
         raise UsageError(without_samples(whole))
     if lists:
-        there = "\n".join(
+        listed_paths = "\n".join(
             f"{in_jq(path, whole)}, {len(rows)} rows:\n{listing(rows[0], SHOWN)}" for path, rows in lists.items()
         )
         longest = max(lists, key=lambda path: len(lists[path]))
         alike = len({frozenset(paths_of(rows[0])) for rows in lists.values()}) < len(lists)
-        one = (
+        remedy = (
             f"Some have the same paths, so write one to a file: jq -c '{in_jq(longest, whole)}[]' FILE > rows.jsonl"
             if alike
             else "Name columns of one of them with columns=OURS:PATH,OURS:PATH. The list that has all of these paths "
             "is read. Needed are answer (the gold) and response"
         )
-        raise UsageError(f"it has several lists of rows. {one}. The paths are:\n{there}")
+        raise UsageError(f"it has several lists of rows. {remedy}. The paths are:\n{listed_paths}")
     return [whole]
 
 
 def _lists(value: dict[str, object], at: str = "", depth: int = DEEPEST) -> dict[str, list[dict[str, Any]]]:
     """Path -> a list of rows inside an object. A conversation is none."""
-    found: dict[str, list[dict[str, Any]]] = {}
+    rows_by_path: dict[str, list[dict[str, Any]]] = {}
     for name, inside in value.items():
         if _is_rows(inside) and not is_conversation(inside):
-            found[f"{at}{name}"] = inside
+            rows_by_path[f"{at}{name}"] = inside
         elif isinstance(inside, dict) and (rows := _by_id(inside)):
-            found[f"{at}{name}"] = rows
+            rows_by_path[f"{at}{name}"] = rows
         elif isinstance(inside, dict) and depth:
-            found |= _lists(inside, f"{at}{name}.", depth - 1)
-    return found
+            rows_by_path |= _lists(inside, f"{at}{name}.", depth - 1)
+    return rows_by_path
 
 
 def is_scores(whole: Mapping[str, Any], words: bool = False) -> bool:
@@ -254,7 +254,9 @@ def is_scores(whole: Mapping[str, Any], words: bool = False) -> bool:
     numbers = [value for value in values if _number(value)]
     groups = [value for value in values if isinstance(value, dict)]
     named = (
-        [of for of in values if isinstance(of, str) and len(of) <= LONGEST_NAME and not _number(of)] if words else []
+        [text for text in values if isinstance(text, str) and len(text) <= LONGEST_NAME and not _number(text)]
+        if words
+        else []
     )
     shares = [value for value in numbers if "." in str(value)]
     enough = not words or len(shares) + len(groups) >= max(FEWEST_SHARES, len(named))
@@ -270,7 +272,7 @@ def _number(value: object) -> bool:
 
 
 def without_samples(whole: Mapping[str, object]) -> str:
-    """What to say of scores."""
+    """The advice about scores."""
     return (
         f"these are scores without samples ({', '.join(whole)}). Give the file that the same tool writes with its "
         "responses or verdicts. To ask whether two scores differ, type rlvr agree"

@@ -1,4 +1,4 @@
-"""What other conventions would change: one is named only where it changes a verdict of the file."""
+"""The effects of other conventions: one is named only where it changes a verdict of the file."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ READ = {
 }
 
 
-KINDS = {  # of a whole gold or answer
+KINDS = {  # the kind of a whole gold or answer
     "numbers": re.compile(r"[-+]?\d+(?:\.\d+)?"),
     "letters": re.compile(r"\(?[A-Ja-j]\)?\.?"),
     "yes or no": re.compile(r"yes|no", re.IGNORECASE),

@@ -1,4 +1,5 @@
-"""What was read: a file's format and size, and one row of it, so that a wrong reading is visible at once."""
+"""The record of what was read: a file's format and size, and one row of it, so that a wrong reading is visible at
+once."""
 
 from __future__ import annotations
 
@@ -81,31 +82,31 @@ class Read:
 
 
 def read_of(file: AnswerFile, answer: Callable[[Sample], str | None]) -> list[Read]:
-    """What was read of each file with responses.
+    """The record of each file with responses.
 
     Args:
         answer: ours of a sample.
     """
-    found, start = [], 0
-    for name, size, form, tool, said in file.sizes:
+    files_read, start = [], 0
+    for name, size, form, tool, sentences in file.sizes:
         samples = file.rows[start : start + size]
         counts = Counter(sample.problem_of for sample in samples)
         of_problem = min(counts.values()), max(counts.values())
         example = _example(samples[0], answer(samples[0]))
-        notes = ". ".join(filter(None, [note(samples), *said]))
-        found.append(Read(name, form, size, len(counts), of_problem, tool, example, notes))
+        notes = ". ".join(filter(None, [note(samples), *sentences]))
+        files_read.append(Read(name, form, size, len(counts), of_problem, tool, example, notes))
         start += size
-    return found
+    return files_read
 
 
 def of_verdicts(file: str, table: pd.DataFrame) -> Read:
-    """What was read of a table of verdicts."""
+    """The record of a table of verdicts."""
     counts = table.groupby([*(name for name in ("benchmark",) if name in table), "problem_id"], sort=False).size()
     return Read(file, "table of verdicts", len(table), len(counts), (int(counts.min()), int(counts.max())))
 
 
 def of_curve(file: str, curve: pd.DataFrame, metric: str) -> Read:
-    """What was read of a curve."""
+    """The record of a curve."""
     points = curve[["step", metric]].dropna()
     last = points.iloc[-1]
     note = f"{metric} has {len(points)} values; the last is {last[metric]:g}, of step {last['step']:g}"
@@ -116,9 +117,9 @@ def extracted(sample: Sample, letters: bool = False) -> str | None:
     """The answer of a sample wherever it stands, as an audit reads it: its letter where golds are `letters`; the whole
     of a bare answer that holds no other."""
     part, _ = graded_part(sample.response, sample.finish_reason)
-    found = (extract(part, policy).answer for policy in (("letter",) if letters else ("answer_tag", "qwen")))
+    answers = (extract(part, policy).answer for policy in (("letter",) if letters else ("answer_tag", "qwen")))
     bare = part.strip() if is_bare(part) else None
-    return next((answer for answer in found if answer is not None), bare)
+    return next((answer for answer in answers if answer is not None), bare)
 
 
 def audit_lines(reads: Sequence[Read]) -> list[str]:

@@ -68,11 +68,11 @@ class Reading:
         ours_of = {"gold": "answer"}
         if "correct" not in self.columns:  # no table of verdicts, which has ids of its own
             ours_of["id"] = "problem_id"
-        columns = {ours_of.get(ours, ours): theirs for ours, theirs in self.columns.items()}
-        for ours in columns:
-            if ours not in our_columns.READ:
-                known = expected(ours, our_columns.READ)
-                raise UsageError(f"columns={ours}:{columns[ours]}: {known}, then the file's column")
+        columns = {ours_of.get(column, column): source for column, source in self.columns.items()}
+        for column in columns:
+            if column not in our_columns.READ:
+                known = expected(column, our_columns.READ)
+                raise UsageError(f"columns={column}:{columns[column]}: {known}, then the file's column")
         object.__setattr__(self, "columns", columns)
         if self.golds not in (None, "any", "all"):
             raise UsageError(f"golds is {self.golds!r}. Expected any or all")
@@ -152,11 +152,13 @@ class _Part:
         return self.form is None or self.form is Rows
 
     def notes(self, reading: Reading) -> list[str]:
-        """What is to be said of how its rows were read."""
+        """The notes on how its rows were read."""
         if not self.plain:
             return []
         gold = "gold" if "gold" in self.objects[0] else "answer"
-        gold, response = (reading.columns.get(ours, own) for ours, own in (("answer", gold), ("response", "response")))
+        gold, response = (
+            reading.columns.get(column, usual) for column, usual in (("answer", gold), ("response", "response"))
+        )
         return file_notes(self.objects, self.samples, gold, response)
 
 
@@ -170,7 +172,7 @@ def read_answers(path: Path | Sequence[Path], reading: Reading = NOTHING_SAID) -
     """
     paths = [path] if isinstance(path, Path) else list(path)
     golds = None if reading.gold is None else Golds.read(reading.gold, reading.columns)
-    parts = [_part(one, reading, golds, paths) for one in paths]
+    parts = [_part(part_path, reading, golds, paths) for part_path in paths]
     if golds is not None and not golds.used:
         first = short(parts[0].samples[0][1].problem_id)
         raise UsageError(f"gold={reading.gold} has no answer for any problem of {paths[0]}, such as {first}")
@@ -210,7 +212,7 @@ def _part(path: Path, reading: Reading, golds: Golds | None, paths: Sequence[Pat
     """
     named = reading.columns
     if golds is not None:  # the answer may be a column of their file alone
-        named = {ours: theirs for ours, theirs in named.items() if ours != "answer"}
+        named = {column: source for column, source in named.items() if column != "answer"}
     objects = contents(path, named)
     form = _form(path, objects, reading, paths)
     if form is None or form is Rows:
@@ -323,16 +325,16 @@ def _check_golds(parts: Iterable[_Part]) -> None:
 
 def _without_filters(samples: Sequence[tuple[int, Sample]]) -> list[tuple[int, Sample]]:
     """One row a sample: lm-eval writes a sample again for each filter, with another verdict."""
-    found: dict[tuple[str, str, int], tuple[int, Sample]] = {}
+    samples_by_place: dict[tuple[str, str, int], tuple[int, Sample]] = {}
     turn: dict[tuple[str, str, str], int] = {}
     for number, sample in samples:
         key = (sample.problem_id, sample.response, ",".join(sample.labels))
         turn[key] = turn.get(key, -1) + 1  # equal responses of one filter are different samples
         at = (*key[:2], turn[key])
-        row, first = found.get(at, (number, sample))
+        row, first = samples_by_place.get(at, (number, sample))
         labels, answers = {**first.labels, **sample.labels}, {**first.answers, **sample.answers}
-        found[at] = row, replace(first, labels=labels, answers=answers)
-    return list(found.values())
+        samples_by_place[at] = row, replace(first, labels=labels, answers=answers)
+    return list(samples_by_place.values())
 
 
 def _choose_label(
@@ -342,8 +344,8 @@ def _choose_label(
     the format wants the first that every row has, else the first."""
     names = tuple(dict.fromkeys(label for sample in samples for label in sample.labels))
     if name is not None and name not in names:
-        there = expected(name, names) if names else f"the file has none; columns=expected:{name} reads a column"
-        raise UsageError(f"{path}: label={name}: no such verdict on a sample. {there}")
+        remedy = expected(name, names) if names else f"the file has none; columns=expected:{name} reads a column"
+        raise UsageError(f"{path}: label={name}: no such verdict on a sample. {remedy}")
     if name is not None or len(names) < 2:
         return names, name or next(iter(names), None)
     wanted = [label for label in wanted if label in names]
@@ -359,5 +361,5 @@ def _labelled(path: Path, number: int, sample: Sample, label: str | None, readin
         verdict = as_label(sample.labels.get(label), reading.label_threshold)
     except ValueError as error:
         raise UsageError(f"{path}, row {number}: {label}: {error}") from error
-    theirs = sample.answers.get(label) if sample.answers else sample.their_answer
-    return replace(sample, expected=verdict, their_answer=theirs)
+    their_answer = sample.answers.get(label) if sample.answers else sample.their_answer
+    return replace(sample, expected=verdict, their_answer=their_answer)

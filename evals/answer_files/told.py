@@ -1,4 +1,4 @@
-"""What a report says of how the rows of a plain table were read, where a reader may have meant something else."""
+"""The notes of a report on how the rows of a plain table were read, where a reader may have meant something else."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from evals.paths import in_jq, jq, reach
 
 Objects = Sequence[Mapping[str, object]]
 MOST = 200  # rows in which a gold is compared with other values
-ECHO = 0.9  # of the answers found equal the gold: then the gold may be the model's own answer
-RIVAL = 0.2  # of the rows have the gold's value in another column: then that may be the gold
+ECHO = 0.9  # if this share of the answers equals the gold, the gold may be the model's own answer
+RIVAL = 0.2  # if this share of the rows has the gold's value in another column, that may be the gold
 LONGEST_WORD = 40  # characters of a value that names a system
-_WORD, _NO_NAME = re.compile(r"[^\W\d_]{2}"), re.compile(r"[\\\d]")  # of aliases; a formula or a quantity is none
+_WORD, _NO_NAME = re.compile(r"[^\W\d_]{2}"), re.compile(r"[\\\d]")  # words of aliases. A formula or a quantity is none
 
 
 def file_notes(objects: Objects, samples: Sequence[tuple[int, Sample]], gold: str, response: str) -> list[str]:
@@ -99,10 +99,10 @@ def _rivals(objects: Objects, gold: str, response: str) -> list[str]:
     """The other paths that have the gold's value in many rows."""
     objects = objects[:MOST]
     golds = [_text(reach(row, gold)) for row in objects]
-    others = [path for path in paths_of(objects[0]) if path not in (gold, response)]
+    more_paths = [path for path in paths_of(objects[0]) if path not in (gold, response)]
     shared = {
         path: sum(text == _text(reach(row, path)) != "" for text, row in zip(golds, objects, strict=True))
-        for path in others
+        for path in more_paths
     }
     return [path for path, rows in shared.items() if rows > 1 and rows >= RIVAL * len(objects)]
 

@@ -142,7 +142,7 @@ def is_parts(value: object) -> bool:
 
 
 def reply_in(messages: object) -> str:
-    """What the model said in a conversation."""
+    """The model's words in a conversation."""
     turns = messages if isinstance(messages, list) else []
     return text_of([message for message in turns if _role(message) in _MODEL])
 

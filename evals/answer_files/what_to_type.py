@@ -1,4 +1,4 @@
-"""What to type where a file is of no known format, or a row lacks its gold: the row's paths, for a person to name.
+"""The advice where a file is of no known format, or a row lacks its gold: the row's paths, for a person to name.
 
 A whole line is proposed only where one path alone has an exact name for each, and the program has read the whole file
 with it.
@@ -165,7 +165,7 @@ def _evenly(values: Iterable[str]) -> bool:
 
 
 def _told_apart(rows: Objects) -> list[str]:
-    """What to do where several models or benchmarks stand in one file."""
+    """The advice where several models or benchmarks stand in one file."""
     sentences = []
     for name in named(rows[0], MODELS, BENCHMARKS):
         values = list(dict.fromkeys(row.get(name) for row in rows if isinstance(row.get(name), str)))

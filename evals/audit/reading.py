@@ -42,10 +42,10 @@ if TYPE_CHECKING:
     from evals.answer_files.sample import Sample
     from evals.grading import Grade, Grader
 
-Row = Mapping[str, object]  # of a file: a metric's number, or a word
+Row = Mapping[str, object]  # a row of a file: a metric's number, or a word
 ROW = "row"  # columns=step:row: each row is a step
 LONGEST_HEADER = 1 << 20  # characters of the first two rows of a table
-NEARLY_ALL = 0.9  # of rows with a name of their own: they may be runs
+NEARLY_ALL = 0.9  # this share of rows has a name of its own: they may be runs
 SHOWN = 20  # metrics that an error lists
 LONG = 100  # characters of a response: two that are alike are copies
 _ANSWERED = re.compile(r"\\(?:boxed|fbox)|</answer>|####|answer\b[^\n]{0,20}?(?:\bis\b|:|=)", re.IGNORECASE)
@@ -219,20 +219,27 @@ def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.
     if step == ROW:
         table[ROW] = range(1, len(table) + 1)
     known = STEPS if step is None else (step,)
-    found = next((column for column in known if column in table), None)
-    if found is None or (step is None and found == _PLANNED and len(table) > 1 and table[found].nunique() == 1):
-        there = ", ".join(map(str, table))
+    step_column = next((column for column in known if column in table), None)
+    if step_column is None or (
+        step is None and step_column == _PLANNED and len(table) > 1 and table[step_column].nunique() == 1
+    ):
+        column_names = ", ".join(map(str, table))
         if len(table) == 1:
-            raise UsageError(f"{name}: no column of steps. Its only row holds final scores and no curve ({there})")
+            raise UsageError(
+                f"{name}: no column of steps. Its only row holds final scores and no curve ({column_names})"
+            )
         raise UsageError(
-            f"{name}: no column of steps. Expected one of {', '.join(known)}, got {there}. {_which_step(whole, table)}"
+            f"{name}: no column of steps. Expected one of {', '.join(known)}, got {column_names}. "
+            f"{_which_step(whole, table)}"
         )
-    _refuse_labels(name, whole, table, found)
-    table = table.rename(columns={found: "step"}).dropna(subset=["step"])
+    _refuse_labels(name, whole, table, step_column)
+    table = table.rename(columns={step_column: "step"}).dropna(subset=["step"])
     curve = table.groupby("step").last().reset_index()
     # the lines of a step that a resumed run logged again; plain values, because pandas compares `attrs` when it joins
-    curve.attrs["nan"] = _nans(rows, found)
-    curve.attrs["words"] = sorted({name for row in whole for name, of in row.items() if of and isinstance(of, str)})
+    curve.attrs["nan"] = _nans(rows, step_column)
+    curve.attrs["words"] = sorted(
+        {name for row in whole for name, content in row.items() if content and isinstance(content, str)}
+    )
     curve.attrs["repeated"] = table[table["step"].duplicated(keep=False)].to_dict("list")
     return curve
 
@@ -255,7 +262,7 @@ def _refuse_labels(name: str, rows: Sequence[Row], table: pd.DataFrame, step: st
 def _telling_apart(rows: Sequence[Row]) -> list[str]:
     """The columns of words that do not have one value in all rows."""
     words = {column: [row.get(column) for row in rows] for column in rows[0]}
-    return [column for column, of in words.items() if all(map(_is_word, of)) and len({*map(str, of)}) > 1]
+    return [column for column, values in words.items() if all(map(_is_word, values)) and len({*map(str, values)}) > 1]
 
 
 def _is_word(value: object) -> bool:
@@ -264,7 +271,7 @@ def _is_word(value: object) -> bool:
 
 
 def _which_step(rows: Sequence[Row], table: pd.DataFrame) -> str:
-    """What to type where no column has the name of a step: the first whose whole numbers grow from row to row; without
+    """The advice where no column has the name of a step: the first whose whole numbers grow from row to row, or without
     one, the row's number. Nothing where the rows may be no steps."""
     growing = [str(n) for n in table if (table[n].dropna() % 1 == 0).all() and (table[n].diff()[1:] > 0).all()]
     step = growing[0] if growing else ROW
@@ -346,13 +353,13 @@ def verl_settings(text: str) -> dict[str, Any]:
     given = dict(re.findall(r"(?:^|\s)'?([a-z_]+(?:\.\w+)+)=([^\s'\\]+)", text))
     given = {key: str(value) for key, value in _configuration(text).items()} | given
     numbers = {key: _as_number(value) for key, value in given.items()}
-    found = {ours: numbers[theirs] for theirs, ours in _VERL_SETTINGS.items() if theirs in numbers}
+    settings = {setting: numbers[verl_name] for verl_name, setting in _VERL_SETTINGS.items() if verl_name in numbers}
     if str(numbers.get("actor_rollout_ref.actor.use_kl_loss")).lower() == "false":
-        found["kl_beta"] = 0.0
+        settings["kl_beta"] = 0.0
     rollout, update, epochs = map(numbers.get, _VERL_UPDATES)
     if isinstance(rollout, int) and isinstance(update, int) and update >= 1:
-        found["updates_per_rollout"] = math.ceil(rollout / update) * (epochs if isinstance(epochs, int) else 1)
-    return found
+        settings["updates_per_rollout"] = math.ceil(rollout / update) * (epochs if isinstance(epochs, int) else 1)
+    return settings
 
 
 def _as_number(text: str) -> int | float | str:
@@ -465,7 +472,7 @@ def _beside(curves: Mapping[str, pd.DataFrame], metric: str, unit: int) -> dict[
         unit: 100 where the metric is in percent.
     """
     evaluation = _EVALUATION.search(metric.lower()) is not None
-    found: dict[str, pd.DataFrame] = {}
+    scores: dict[str, pd.DataFrame] = {}
     for name in map(str, next(iter(curves.values()))):
         alike = _EVALUATION.search(name.lower()) if evaluation else not training_reward(name)
         if name in (metric, "step", SIZE) or not alike or _NO_SCORE.search(name.lower()):
@@ -479,8 +486,8 @@ def _beside(curves: Mapping[str, pd.DataFrame], metric: str, unit: int) -> dict[
         table = pd.concat(tables, ignore_index=True)
         table["value"] /= unit
         if table["value"].between(0, 1).all():
-            found[name] = table
-    return found
+            scores[name] = table
+    return scores
 
 
 _WORDS_OF_NAMES = re.compile(r"[^/_.\s-]+")
@@ -488,7 +495,7 @@ _METRIC_WORDS = re.compile(r"@|acc|reward|score|best|maj|mean|pass|f1|match|std"
 
 
 def family_of(metric: str, names: Iterable[str]) -> tuple[str, ...]:
-    """Of these names, those of the same metric of another benchmark: they differ from the metric's name in one run of
+    """The names, among these, of the same metric of another benchmark. They differ from the metric's name in one run of
     words, none of which is of a metric: val/aime24/acc beside val/math500/acc."""
 
     def differing(a: list[str], b: list[str]) -> list[str]:
@@ -540,7 +547,9 @@ def graded_programs(file: AnswerFile) -> pd.DataFrame:
             column: grader.grade_responses(triples, policy)
             for column, policy in (("ours", used), ("strict", "program_fenced" if used == "program" else used))
         }
-    table = _labels(file.rows).join(pd.DataFrame({name: _as_numbers(of) for name, of in grades.items()}))
+    table = _labels(file.rows).join(
+        pd.DataFrame({name: _as_numbers(grades_of_policy) for name, grades_of_policy in grades.items()})
+    )
     table["truncated"] = [float(finish == "length") for _, _, finish in triples]
     return table.astype(dict.fromkeys(("label", "ours", "strict"), float))
 
@@ -565,22 +574,24 @@ def by_policy(
     parts = [graded_part(response, finish, grader.reasoning) for _, response, finish in triples]
     grades = {policy: grader.grade_responses(triples, policy) for policy in policies}
     letters = any_form and are_letters(row.gold for row in rows)
-    ours = grader.grade_responses(triples, "letter") if letters else anywhere(grades["answer_tag"], grades["qwen"])
-    bare = [i for i, grade in enumerate(ours) if any_form and grade.answer is None and is_bare(parts[i][0])]
+    our_grades = (
+        grader.grade_responses(triples, "letter") if letters else anywhere(grades["answer_tag"], grades["qwen"])
+    )
+    bare = [i for i, grade in enumerate(our_grades) if any_form and grade.answer is None and is_bare(parts[i][0])]
     for i, grade in zip(bare, grader.grade_responses([triples[i] for i in bare], "whole"), strict=True):
-        ours[i] = grade
+        our_grades[i] = grade
     inside = [
         i
-        for i, (grade, (part, _)) in enumerate(zip(ours, parts, strict=True))
+        for i, (grade, (part, _)) in enumerate(zip(our_grades, parts, strict=True))
         if grade.answer is None and part != triples[i][1]
     ]
     whole = replace(grader, reasoning="whole").grade_responses([triples[i] for i in inside], "boxed_last")
     for i, grade in zip(inside, whole, strict=True):
-        ours[i] = ours[i] if grade.answer is None else grade
-    grades["ours"] = ours
+        our_grades[i] = our_grades[i] if grade.answer is None else grade
+    grades["ours"] = our_grades
     columns: dict[str, Any] = {
         "truncated": [float(finish == "length") for _, finish in parts],
-        "answer": [row.their_answer or grade.answer for row, grade in zip(rows, ours, strict=True)],
+        "answer": [row.their_answer or grade.answer for row, grade in zip(rows, our_grades, strict=True)],
         "exchange": [text_sha256(f"{gold}\0{response}") for gold, response, _ in triples],
         "long": [len(response) >= LONG for _, response, _ in triples],
         **{policy: _as_numbers(of_policy) for policy, of_policy in grades.items()},
@@ -606,10 +617,10 @@ def _labels(rows: Sequence[Sample]) -> pd.DataFrame:
     for name in rows[0].extras if rows else ():  # what else a plain table says of its samples
         values = [row.extras.get(name) for row in rows]
         if name in (*NOT_COLUMNS, *_OF_A_RESPONSE, *columns) or not all(
-            isinstance(of, str | int | float) for of in values
+            isinstance(value, str | int | float) for value in values
         ):
             continue
-        columns[name] = [str(of) for of in values] if any(isinstance(of, str) for of in values) else values
+        columns[name] = [str(value) for value in values] if any(isinstance(value, str) for value in values) else values
     return pd.DataFrame(columns)
 
 
@@ -648,7 +659,7 @@ def verdict_table(path: Path, columns: Mapping[str, str], threshold: float | Non
         raise UsageError(f"{path}: no column id. Type {shlex.quote('columns=id:THEIRS,correct:' + columns['correct'])}")
     if not {"id", "correct"} <= set(table) or ("response" in table and "correct" not in columns):
         return None
-    lists = [name for name in {*table} - {"correct"} if table[name].map(lambda of: isinstance(of, list)).any()]
+    lists = [name for name in {*table} - {"correct"} if table[name].map(lambda limit: isinstance(limit, list)).any()]
     if "id" in lists:
         raise UsageError(
             f"{path}: id is a list. Type columns=id:THEIRS, a column whose value names the problem. If the file is one "
@@ -661,12 +672,12 @@ def verdict_table(path: Path, columns: Mapping[str, str], threshold: float | Non
         )
     if table["correct"].map(lambda value: isinstance(value, list)).all():
         table = table.explode("correct").reset_index(drop=True)
-    for name, of in (("correct", threshold), ("truncated", None)):
+    for name, limit in (("correct", threshold), ("truncated", None)):
         labels: list[float] = []
         reached = bool((pd.to_numeric(table.get(name, pd.Series(dtype=float)), errors="coerce") >= 1).any())
         for number, value in enumerate(table.get(name, ()), 1):
             try:
-                label = as_label(value, of, reached)
+                label = as_label(value, limit, reached)
             except ValueError as error:
                 inside = _inside(value, columns, objects[0])
                 raise UsageError(f"{path}, row {number}: {name}: {error}{inside}") from error
@@ -681,12 +692,12 @@ def verdict_table(path: Path, columns: Mapping[str, str], threshold: float | Non
 
 
 def _inside(value: object, columns: Mapping[str, str], row: Mapping[str, object]) -> str:
-    """What to type where a verdict is an object: the path to the only verdict in it; else nothing."""
+    """The advice where a verdict is an object: the path to the only verdict in it, else nothing."""
     from evals.answer_files.labels import is_label
     from evals.answer_files.what_to_type import argument
     from evals.paths import reach
 
-    keys = [key for key, of in value.items() if is_label(of)] if isinstance(value, dict) else []
+    keys = [key for key, verdict in value.items() if is_label(verdict)] if isinstance(value, dict) else []
     if len(keys) != 1:
         return f". Type columns=correct:COLUMN.KEY with one of {', '.join(keys)}" if keys else ""
     path = columns.get("correct", "correct")
@@ -699,9 +710,9 @@ def _by_our_names(row: Mapping[str, object], columns: Mapping[str, str]) -> dict
     from evals.paths import ABSENT, reach
 
     away = {*columns, *columns.values()}
-    own = {name: value for name, value in row.items() if name not in away and not isinstance(value, dict)}
-    named = ((ours, reach(row, theirs)) for ours, theirs in columns.items())
-    return own | {ours: value for ours, value in named if value is not ABSENT}
+    values = {name: value for name, value in row.items() if name not in away and not isinstance(value, dict)}
+    named = ((column, reach(row, source)) for column, source in columns.items())
+    return values | {column: value for column, value in named if value is not ABSENT}
 
 
 _WORD = re.compile(r"(?!\d{4}-\d\d|nan$|inf$)(?=.*[A-Za-z])", re.IGNORECASE)  # and no date

@@ -91,8 +91,8 @@ def _json_lines(path: Path) -> Iterator[dict[str, Any]]:
                 raise
             value = _whole(line + "".join(text for _, text in lines), where)
         if first and isinstance(value, list):
-            some = any(isinstance(row, dict) for row in value)
-            yield from (_object(row, f"{path}, row {at}", some) for at, row in enumerate(value, 1))
+            has_objects = any(isinstance(row, dict) for row in value)
+            yield from (_object(row, f"{path}, row {at}", has_objects) for at, row in enumerate(value, 1))
         else:
             yield _object(value, where)
         first = False

@@ -40,7 +40,7 @@ class RunOptions:
     values: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> RunOptions:
+    def from_keys(cls, given: Mapping[str, Any]) -> RunOptions:
         """The options by their keys. None and False of an option mean that it was not given."""
         values = flat(given)
         named = {name: values.pop(name) for name in OPTIONS if name in values}

@@ -83,7 +83,7 @@ def claim_seeds(
             if printed := printed_difference(claim, model, scores):
                 options = {"model": model, "arm": [claim.than, claim.arm], "protocol.benchmarks": list(printed)}
                 options |= values
-                plan = planned(RunOptions.of({**options, "scale": "paper", "seeds": 1}))
+                plan = planned(RunOptions.from_keys({**options, "scale": "paper", "seeds": 1}))
                 yield _of_claim(claim, model, printed, power, plan.arms, options)
 
 

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def total(paper: str, values: Mapping[str, Any]) -> Total:
-    return planned(paper, RunOptions.of({"seeds": 1, **values}), check=False).total
+    return planned(paper, RunOptions.from_keys({"seeds": 1, **values}), check=False).total
 
 
 def test_the_hours_of_erpo_at_paper_scale() -> None:

@@ -67,7 +67,7 @@ def test_other_text_in_the_same_file_is_another_job(tmp_path: Path) -> None:
     for digit in "787":
         prompt.write_text(f'user: "Solve {digit}: {{problem}}"\nchat: false\n')
         data.write_text(f'{{"question": "3+4=?", "answer": "{digit}"}}\n' * 16)
-        for file, command in ((prompt, options(prompt=str(prompt))), (data, ("egsw", RunOptions.of(dataset)))):
+        for file, command in ((prompt, options(prompt=str(prompt))), (data, ("egsw", RunOptions.from_keys(dataset)))):
             (job,) = read_jobs(*command)
             digests[file].append(job.digest)
     assert all(first == third != second for first, second, third in digests.values())
@@ -186,7 +186,7 @@ def test_the_same_files_in_other_folders_are_the_same_job(tmp_path: Path) -> Non
         where = {"dataset": f"{folder / 'problems.jsonl'}?problem=question", "prompt": str(folder / "prompt.yaml")}
         rewards = {"rewards": [f"{folder / 'rewards.py'}:short"], "reward_weights": [1.0]}
         base = {"base_model": str(folder / name), "arm": "grpo", "seeds": 1}
-        (made,) = read_jobs("egsw", RunOptions.of({**where, **rewards, **base}))
+        (made,) = read_jobs("egsw", RunOptions.from_keys({**where, **rewards, **base}))
         return made
 
     first = job(tmp_path / "a")

@@ -39,7 +39,7 @@ def sentences(text: str) -> list[str]:
 
 
 def faults(text: str) -> list[str]:
-    """What to change in a help text."""
+    """The changes that a help text needs."""
     bare = "\n\n".join(part for part in text.split("\n\n") if not part.startswith("        "))  # examples
     bare = re.sub(r"`[^`]*`", "CODE", bare)
     long = [sentence for sentence in sentences(bare) if len(sentence.split()) > LONGEST]

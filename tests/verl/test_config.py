@@ -45,7 +45,7 @@ def test_verl_accepts_every_arm_that_is_not_refused(paper: str) -> None:
 def test_verl_accepts_what_each_profile_chooses(profile: str) -> None:
     for paper in papers():
         jobs = resolve(paper, scale="paper", backend="verl", seeds=[0])
-        machines = machine_of(RunOptions.of({"hardware": profile, "backend": "verl"})).by_arm(jobs)
+        machines = machine_of(RunOptions.from_keys({"hardware": profile, "backend": "verl"})).by_arm(jobs)
         refused = refusals(jobs, machines)
         first = {job.model: job for job in jobs if job.experiment is not None and (job.model, job.arm) not in refused}
         for name, config in trainer_configs(first.values(), machines).items():

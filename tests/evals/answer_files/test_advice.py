@@ -35,12 +35,12 @@ from rlvr.cli import main
 
 GOLDS = ("17", "23", "31", "47")
 RIGHT = [True, False, True, False]
-ASKED = [f"What is {gold} + 0, if you think about it for a while?" for gold in GOLDS]
-SAID = [
+QUESTIONS = [f"What is {gold} + 0, if you think about it for a while?" for gold in GOLDS]
+RESPONSES = [
     rf"We add nothing to the number, so it stays as it is: \boxed{{{gold if right else 5}}}."
     for gold, right in zip(GOLDS, RIGHT, strict=True)
 ]
-ROWS = list(zip(ASKED, GOLDS, SAID, RIGHT, strict=True))
+ROWS = list(zip(QUESTIONS, GOLDS, RESPONSES, RIGHT, strict=True))
 
 
 def talk(question: str, response: str, role_key: str = "role", what: str = "content") -> list[dict[str, str]]:
@@ -247,15 +247,15 @@ def test_a_list_inside_a_list_is_refused_with_a_path_that_reads_it(
 
 
 UNSURE: dict[str, dict[str, Any]] = {
-    "two golds": {"gold": "17", "reference": "18", "completion": SAID[0]},
-    "two responses": {"gold": "17", "completion": SAID[0], "output": SAID[1]},
-    "a name of golds and of responses": {"solution": SAID[0], "pred": "17", "question": ASKED[0]},
-    "a response beside one that may be one": {"gold": "17", "output": "17", "text": SAID[0]},
-    "a response in each example": {"gold": "17", "shots": [{"output": SAID[1]}], "said": SAID[0]},
-    "a gold in each step": {"steps": [{"target": "1"}, {"target": "17"}], "completion": SAID[0]},
-    "no name of responses": {"gold": "17", "said": SAID[0]},
-    "a gold that is an object in another row": {"gold": "17", "completion": SAID[0]},
-    "several golds": {"golds": ["17", "18"], "completion": SAID[0]},
+    "two golds": {"gold": "17", "reference": "18", "completion": RESPONSES[0]},
+    "two responses": {"gold": "17", "completion": RESPONSES[0], "output": RESPONSES[1]},
+    "a name of golds and of responses": {"solution": RESPONSES[0], "pred": "17", "question": QUESTIONS[0]},
+    "a response beside one that may be one": {"gold": "17", "output": "17", "text": RESPONSES[0]},
+    "a response in each example": {"gold": "17", "shots": [{"output": RESPONSES[1]}], "said": RESPONSES[0]},
+    "a gold in each step": {"steps": [{"target": "1"}, {"target": "17"}], "completion": RESPONSES[0]},
+    "no name of responses": {"gold": "17", "said": RESPONSES[0]},
+    "a gold that is an object in another row": {"gold": "17", "completion": RESPONSES[0]},
+    "several golds": {"golds": ["17", "18"], "completion": RESPONSES[0]},
 }
 
 
@@ -385,7 +385,7 @@ def test_a_line_is_proposed_only_if_it_reads_every_file(tmp_path: Path, capsys: 
     assert proposed(message(capsys, "grade", first, same, other)) == []
 
 
-PANDAS = {"question": ASKED, "target": list(GOLDS), "completion": SAID, "correct": RIGHT}
+PANDAS = {"question": QUESTIONS, "target": list(GOLDS), "completion": RESPONSES, "correct": RIGHT}
 TABLES: dict[str, Any] = {
     "columns and data": {"columns": [*PANDAS], "data": [list(row) for row in ROWS]},
     "lists of one length": PANDAS,
@@ -641,7 +641,7 @@ def test_a_list_of_golds_beside_as_many_responses_is_refused_with_a_line_that_ru
 ) -> None:
     """One row holds four samples: `golds=any` would count three of four right where one is."""
     question, golds, texts = names
-    row = {question: ASKED, texts: SAID[:1] + SAID[1:2] * 3, golds: list(GOLDS), "n": 4}
+    row = {question: QUESTIONS, texts: RESPONSES[:1] + RESPONSES[1:2] * 3, golds: list(GOLDS), "n": 4}
     path = write(tmp_path / "a.jsonl", [row, row])
     columns = [] if golds == "gold" else [f"columns=problem:{question},answer:{golds},response:{texts}"]
     text = message(capsys, "grade", path, *columns)

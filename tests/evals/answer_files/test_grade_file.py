@@ -185,16 +185,16 @@ def test_the_advice_names_the_form_that_most_responses_have(write):
 def test_the_advice_names_the_policy_that_reads_most_of_them_right(write):
     """As in a game of numbers: the last number of `(63 * 12) - 3` is not its value. `whole` reads it."""
     rows = [{"gold": str(n * 12 - 3), "response": f"({n} * 12) - 3"} for n in range(2, 12)]  # ten of ten are right
-    said = grade_file(write(rows)).advice or ""
-    assert "policy=whole finds one in 10, and 10 are correct" in said and "policy=qwen" not in said
+    advice = grade_file(write(rows)).advice or ""
+    assert "policy=whole finds one in 10, and 10 are correct" in advice and "policy=qwen" not in advice
 
 
 def test_the_advice_is_not_a_form_that_reads_less_right(write):
     """As with gemma: eight of ten have `Answer:` before the steps, and their last number is right in all ten."""
     line = "Answer:\nWe count the apples one by one. That gives {} apples"
     rows = [{"gold": str(n), "response": line.format(n) if n % 5 else f"That gives {n}"} for n in range(10, 20)]
-    said = grade_file(write(rows)).advice or ""
-    assert "8 have one in the form of answer_line; policy=qwen finds one in 10, and 10 are correct" in said
+    advice = grade_file(write(rows)).advice or ""
+    assert "8 have one in the form of answer_line; policy=qwen finds one in 10, and 10 are correct" in advice
 
 
 def test_golds_that_number_the_options_are_told_from_letters(write):
@@ -207,7 +207,10 @@ def test_golds_that_number_the_options_are_told_from_letters(write):
 
 def test_ten_letters_are_a_multiple_choice(write):
     """MMLU-Pro has options A to J. Ten rows, each with its own letter, and all are right."""
-    rows = [{"gold": one, "response": f"So it must be option {one}. The answer is ({one})."} for one in "ABCDEFGHIJ"]
+    rows = [
+        {"gold": letter, "response": f"So it must be option {letter}. The answer is ({letter})."}
+        for letter in "ABCDEFGHIJ"
+    ]
     report = grade_file(write(rows))
     assert report.policy == "letter" and report.verdicts == {"correct": 10}
 

@@ -33,7 +33,7 @@ def test_the_form_that_most_responses_have_is_named(responses: list[str], policy
         (["0", "1", "2"], ["(a)", "(b)", "C"], "the golds are numbers, such as 0, and 3 of 3 answers are letters"),
         (["A", "B"], ["1", "2.0"], "the golds are letters, such as A, and 2 of 2 answers are numbers"),
         (["Yes", "no"], ["True", "false"], "the golds are yes or no, such as Yes"),
-        (["0", "1"], ["2", "3"], None),  # of one kind: the model's own 0
+        (["0", "1"], ["2", "3"], None),  # they are of one kind: the model's own 0
         (["0", "x+1"], ["(a)", "(b)"], None),  # golds of two kinds
         (["0"] * 10, ["A"] * 8 + ["7"] * 2, None),  # eight of ten are not nearly all
         (["0", "1"], [], None),

@@ -1,4 +1,4 @@
-"""What a report says where a reader may have meant something else, and lines that are not proposed because of it."""
+"""The notes of a report where a reader may have meant something else, and lines that are not proposed because of it."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def test_truth_values_and_objects_are_no_responses(tmp_path: Path, value: object
 # -- golds that may be the model's own answers -------------------------------------------------------------------------
 
 GOLDS = ("17", "23", "31", "47", "59", "61")
-SAID = ("17", "24", "31", "48", "59", "62")  # the model's answers: three of six are right
-FULL = [rf"We count, and so it is \boxed{{{answer}}}." for answer in SAID]
+ANSWERS = ("17", "24", "31", "48", "59", "62")  # the model's answers: three of six are right
+FULL = [rf"We count, and so it is \boxed{{{answer}}}." for answer in ANSWERS]
 
 
 def proposed(path: Path) -> bool:
@@ -71,32 +71,32 @@ def proposed(path: Path) -> bool:
 
 @pytest.mark.parametrize("name", ["answer", "final_answer"])
 def test_the_models_own_answer_is_not_proposed_as_the_gold(tmp_path: Path, name: str) -> None:
-    rows = [{"question": g, name: s, "output": f, "key_value": g} for g, s, f in zip(GOLDS, SAID, FULL, strict=True)]
+    rows = [{"question": g, name: s, "output": f, "key_value": g} for g, s, f in zip(GOLDS, ANSWERS, FULL, strict=True)]
     assert not proposed(write(tmp_path / "own.jsonl", rows))
-    alone = [{name: s, "output": f} for s, f in zip(SAID, FULL, strict=True)]  # and the golds are in another file
+    alone = [{name: s, "output": f} for s, f in zip(ANSWERS, FULL, strict=True)]  # and the golds are in another file
     assert not proposed(write(tmp_path / "alone.jsonl", alone))
     whole = [{name: f, "output": g} for g, f in zip(GOLDS, FULL, strict=True)]  # the gold is called output
     assert not proposed(write(tmp_path / "whole.jsonl", whole))
-    unread = [{name: s, "output": "I will not say", "key_value": g} for g, s in zip(GOLDS, SAID, strict=True)]
+    unread = [{name: s, "output": "I will not say", "key_value": g} for g, s in zip(GOLDS, ANSWERS, strict=True)]
     assert not proposed(write(tmp_path / "unread.jsonl", unread))
 
 
 def test_golds_called_answer_are_proposed(tmp_path: Path) -> None:
     golds = [{"no": n, "answer": g, "output": f} for n, (g, f) in enumerate(zip(GOLDS, FULL, strict=True))]
     assert proposed(write(tmp_path / "a.jsonl", golds))
-    sure = [{"target": s, "output": f, "key_value": g} for g, s, f in zip(GOLDS, SAID, FULL, strict=True)]
+    sure = [{"target": s, "output": f, "key_value": g} for g, s, f in zip(GOLDS, ANSWERS, FULL, strict=True)]
     assert proposed(write(tmp_path / "b.jsonl", sure))  # no model's answer is called target
 
 
 def test_a_report_says_that_answer_may_be_the_models_own(tmp_path: Path) -> None:
     """The columns have our own names, so the file is read without a question. All six verdicts are correct."""
-    rows = [{"answer": s, "response": f, "key_value": g} for g, s, f in zip(GOLDS, SAID, FULL, strict=True)]
+    rows = [{"answer": s, "response": f, "key_value": g} for g, s, f in zip(GOLDS, ANSWERS, FULL, strict=True)]
     path = write(tmp_path / "own.jsonl", rows)
     assert grade_file(path).verdicts == {"correct": 6}
     assert "If that is the gold, type columns=answer:key_value,response:response" in notes(path)
     report = grade_file(path, reading=Reading({"answer": "key_value", "response": "response"}))
     assert report.verdicts == {"correct": 3, "wrong": 3} and "may be the model's own" not in str(report)
-    golds = [{"answer": g, "response": f, "extracted": s} for g, s, f in zip(GOLDS, SAID, FULL, strict=True)]
+    golds = [{"answer": g, "response": f, "extracted": s} for g, s, f in zip(GOLDS, ANSWERS, FULL, strict=True)]
     assert notes(write(tmp_path / "golds.jsonl", golds)) == ""
 
 

@@ -144,10 +144,10 @@ def test_the_command_reads_files_of_oat(tmp_path: Path) -> None:
             for i, s in enumerate(scores)
         ]
         (tmp_path / f"{step}.json").write_text(json.dumps(rows))
-    found = rlvr.audit(tmp_path / "100.json", tmp_path / "200.json", printed="50.0")
-    assert found["verdict"] == "cannot tell"  # between two checkpoints, whose scores are all there are
-    assert found["causes"][0]["name"] == "another checkpoint"
-    assert found["file"] == 0
+    document = rlvr.audit(tmp_path / "100.json", tmp_path / "200.json", printed="50.0")
+    assert document["verdict"] == "cannot tell"  # between two checkpoints, whose scores are all there are
+    assert document["causes"][0]["name"] == "another checkpoint"
+    assert document["file"] == 0
 
 
 def test_the_command_reads_nested_rollouts(tmp_path: Path) -> None:
@@ -160,9 +160,9 @@ def test_the_command_reads_nested_rollouts(tmp_path: Path) -> None:
 def test_the_command_reads_verdicts_without_responses(tmp_path: Path) -> None:
     path = tmp_path / "verdicts.csv"
     path.write_text("id,ok,seed,step\n1,True,a,8\n2,0,a,8\n1,1,a,16\n2,true,a,16\n1,0,b,16\n2,,b,16\n")
-    found = rlvr.audit(path, printed="50.0", columns={"correct": "ok"})
-    assert (found["file"], found["seeds"]) == (0.5, 2)  # the last of each seed: 2 of 2, and 0 of 1
-    assert [cause["name"] for cause in found["causes"]] == ["truncation"]  # one verdict is missing
+    document = rlvr.audit(path, printed="50.0", columns={"correct": "ok"})
+    assert (document["file"], document["seeds"]) == (0.5, 2)  # the last of each seed: 2 of 2, and 0 of 1
+    assert [cause["name"] for cause in document["causes"]] == ["truncation"]  # one verdict is missing
     path.write_text("id,correct\n1,maybe\n")
     with pytest.raises(UsageError, match=r"row 1: correct: 'maybe' is no verdict. Expected true or false, 1 or 0"):
         rlvr.audit(path, printed="50.0")
@@ -236,8 +236,8 @@ def test_settings_of_a_log_beside_a_declaration(tmp_path: Path) -> None:
     assert verl_settings(command) == {"learning_rate": 2e-6, "group_size": 16}
     path = tmp_path / "run.log"
     path.write_text(command + VERL)
-    found = rlvr.audit(path, printed="1.3", metric="val/test_score/openai/gsm8k", declared="forking_tokens:dapo")
-    assert found["differing"] == {"learning_rate": (2e-6, 1e-6)}  # its group is 16 too
+    document = rlvr.audit(path, printed="1.3", metric="val/test_score/openai/gsm8k", declared="forking_tokens:dapo")
+    assert document["differing"] == {"learning_rate": (2e-6, 1e-6)}  # its group is 16 too
 
 
 def test_a_log_of_a_training_without_metric_is_no_damaged_file(tmp_path: Path) -> None:
@@ -268,8 +268,8 @@ PRINTED = """(TaskRunner pid=12) {'actor_rollout_ref': {'actor': {'clip_ratio_hi
 
 
 def test_settings_are_read_from_the_configuration_that_verl_prints(tmp_path: Path) -> None:
-    found = {"clip_high": 0.5, "learning_rate": 5e-5, "group_size": 3.0, "prompts_per_rollout": 77.0}
-    assert verl_settings(PRINTED) == found
+    settings = {"clip_high": 0.5, "learning_rate": 5e-5, "group_size": 3.0, "prompts_per_rollout": 77.0}
+    assert verl_settings(PRINTED) == settings
     assert verl_settings(f"actor_rollout_ref.rollout.n=8 {PRINTED}")["group_size"] == 8  # the command has the last word
     assert verl_settings(PRINTED[:90]) == {}  # cut
     command = "data.train_batch_size=128 actor_rollout_ref.actor.ppo_mini_batch_size=64 "
@@ -301,7 +301,7 @@ def test_the_plateau_of_scores_is_that_of_a_chi_square_test() -> None:
 
 @pytest.mark.parametrize("samples", [1, 8])
 def test_checkpoints_of_one_model_are_one_plateau(samples: int) -> None:
-    """Of 300 sets of four evaluations of one model with verdicts, the test of p >= 0.01 parts about 3."""
+    """The test of p >= 0.01 parts about 3 of 300 sets of four evaluations of one model with verdicts."""
     rng, parted = np.random.default_rng(samples), 0
     for _ in range(300):
         rates = rng.binomial(samples, rng.beta(0.5, 0.5, 100), (4, 100)) / samples
@@ -310,8 +310,8 @@ def test_checkpoints_of_one_model_are_one_plateau(samples: int) -> None:
 
 
 def test_the_gain_of_a_pass_at_k_is_one_in_pass_at_k(tmp_path: Path) -> None:
-    """Of four problems with two samples: the model solves 2, 1, 1, 0 samples, its base 1, 0, 0, 0. avg: 50 and 12.5;
-    pass@2: 75 and 25."""
+    """There are four problems with two samples: the model solves 2, 1, 1, 0 samples, its base 1, 0, 0, 0. avg: 50 and
+    12.5; pass@2: 75 and 25."""
     for name, solved in (("model", (2, 1, 1, 0)), ("base", (1, 0, 0, 0))):
         rows = [f"{problem},{int(sample < n)}\n" for problem, n in enumerate(solved) for sample in (0, 1)]
         (tmp_path / f"{name}.csv").write_text("id,correct\n" + "".join(rows))
@@ -399,8 +399,8 @@ def audited(tmp_path: Path, say: str, names: Sequence[str]) -> str:
     golds = [*names] * 10
     answers = [gold if n % 2 else golds[n - 1] for n, gold in enumerate(golds)]
     rows = [
-        {"problem_id": n, "answer": gold, "response": say.format(own), "expected": own == gold}
-        for n, (gold, own) in enumerate(zip(golds, answers, strict=True))
+        {"problem_id": n, "answer": gold, "response": say.format(answer), "expected": answer == gold}
+        for n, (gold, answer) in enumerate(zip(golds, answers, strict=True))
     ]
     path = tmp_path / "a.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
@@ -410,13 +410,13 @@ def audited(tmp_path: Path, say: str, names: Sequence[str]) -> str:
 @pytest.mark.parametrize("say", ["{}", "So it is ({}).", "The answer is {}."])
 def test_an_audit_reads_the_letters_that_grade_reads(tmp_path: Path, say: str) -> None:
     """Twenty of forty are right by the file. Bare letters had no answer, and the audit said 0.0."""
-    said = audited(tmp_path, say, "ABCD")
-    assert "50.0: stands" in said and "read wherever they stand: 50.0" in said and "without an answer" not in said
+    text = audited(tmp_path, say, "ABCD")
+    assert "50.0: stands" in text and "read wherever they stand: 50.0" in text and "without an answer" not in text
 
 
 def test_an_audit_reads_bare_words(tmp_path: Path) -> None:
-    said = audited(tmp_path, "{}", ("yes", "no", "maybe", "never"))
-    assert "50.0: stands" in said and "read wherever they stand: 50.0" in said
+    text = audited(tmp_path, "{}", ("yes", "no", "maybe", "never"))
+    assert "50.0: stands" in text and "read wherever they stand: 50.0" in text
 
 
 @pytest.mark.parametrize("accepted", [0, 20])

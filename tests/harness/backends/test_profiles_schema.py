@@ -54,7 +54,7 @@ def test_trl_accepts_what_each_profile_chooses() -> None:
     for profile in sorted(machines_of_one_node):
         for paper in catalogue.papers():
             jobs = resolve(paper, scale="paper", backend="trl", seeds=[0])
-            machines = machine_of(RunOptions.of({"hardware": profile})).by_arm(jobs)
+            machines = machine_of(RunOptions.from_keys({"hardware": profile})).by_arm(jobs)
             refused = refusals(jobs, machines)
             for job in jobs:
                 key = (job.model, job.arm)

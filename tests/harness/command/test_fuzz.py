@@ -127,7 +127,7 @@ MACHINE = [(name, key) for name in BACKENDS for key in backend(name).hardware.he
 def test_any_hardware_value_is_taken_or_refused(setting: tuple[str, str], value: Any) -> None:
     name, key = setting
     try:
-        hardware = hardware_of(RunOptions.of({f"hardware.{key}": value}), name)
+        hardware = hardware_of(RunOptions.from_keys({f"hardware.{key}": value}), name)
     except UsageError:
         return
     assert getattr(hardware, key) == value

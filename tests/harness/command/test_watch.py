@@ -11,15 +11,15 @@ from harness.command.watch import Watch, check_watch, due, watch_of
 
 def test_snapshots_are_saved_for_evaluations_and_for_keeping() -> None:
     assert watch_of(RunOptions()).snapshot_every is None
-    assert watch_of(RunOptions.of({"eval.every": 10})).snapshot_every == 10
-    assert watch_of(RunOptions.of({"keep": 25})).snapshot_every == 25
-    assert watch_of(RunOptions.of({"eval.every": 10, "keep": 25})).snapshot_every == 5  # gcd(10, 25)
+    assert watch_of(RunOptions.from_keys({"eval.every": 10})).snapshot_every == 10
+    assert watch_of(RunOptions.from_keys({"keep": 25})).snapshot_every == 25
+    assert watch_of(RunOptions.from_keys({"eval.every": 10, "keep": 25})).snapshot_every == 5  # gcd(10, 25)
 
 
 def test_the_protocol_is_the_jobs_but_for_its_own_values() -> None:
     (job,) = resolve("egsw", arms=["grpo"], seeds=[0])
     watch = watch_of(
-        RunOptions.of({"eval.every": 2, "eval.n": 4, "eval.ks": [1, 4], "eval.benchmarks": ["tiny_short"]})
+        RunOptions.from_keys({"eval.every": 2, "eval.n": 4, "eval.ks": [1, 4], "eval.benchmarks": ["tiny_short"]})
     )
     protocol = watch.protocol(job.protocol)
     assert (protocol.n.value, protocol.benchmarks.value) == (4, ("tiny_short",))

@@ -56,7 +56,7 @@ def test_shared_problems_and_other_golds_are_counted() -> None:
 
 def options(data: Path, test: Path, **more: Any) -> RunOptions:
     small = {"prompts_per_rollout": 2, "max_steps": 1, "hardware.device": "cpu", "seeds": 1, "arm": "grpo"}
-    return RunOptions.of({**small, "dataset": str(data), "protocol.benchmarks": [str(test)], **more})
+    return RunOptions.from_keys({**small, "dataset": str(data), "protocol.benchmarks": [str(test)], **more})
 
 
 def test_a_run_on_its_own_test_set_is_refused_unless_it_is_allowed(

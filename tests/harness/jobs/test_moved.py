@@ -65,7 +65,9 @@ def test_pure_bfloat16_loses_updates_below_half_a_spacing(tmp_path: Path) -> Non
     from evals.notebook import as_text
     from harness.plan.text import blocks
 
-    text = as_text(blocks(planned("egsw", RunOptions.of({**values, "hardware": "rtx4090"}), check=False), brief=True))
+    text = as_text(
+        blocks(planned("egsw", RunOptions.from_keys({**values, "hardware": "rtx4090"}), check=False), brief=True)
+    )
     assert f"each weight of {2.0**-11:.1g} or more" in text and math.isclose(2.0**-11, 512 * step)
 
 

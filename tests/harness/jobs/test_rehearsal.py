@@ -32,7 +32,7 @@ from rlvr.cli import main
 
 def declared(paper: str, scale: str = "paper", hardware: str = "h100x8", **given: Any) -> tuple[list[Job], Any]:
     jobs = resolve(paper, scale=scale, seeds=[0], **given)
-    return jobs, machine_of(RunOptions.of({"hardware": hardware})).by_arm(jobs)
+    return jobs, machine_of(RunOptions.from_keys({"hardware": hardware})).by_arm(jobs)
 
 
 SMALL = {

@@ -36,7 +36,7 @@ def train(home: Path, model: Path, monkeypatch: pytest.MonkeyPatch, watch: dict[
         hardware=TrlHardware(device="cpu"),
         data_dir=check_data(jobs, None),
         command="test",
-        watch=watch_of(RunOptions.of(watch)),
+        watch=watch_of(RunOptions.from_keys(watch)),
     )
     assert outcome.folder is not None
     return outcome.folder

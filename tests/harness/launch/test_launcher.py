@@ -36,7 +36,7 @@ from tests.hosts import WITHOUT_BFLOAT16
 def test_launcher_options_are_read() -> None:
     assert launcher_of(RunOptions()) == Launcher("serial", 1)
     assert launcher_of(RunOptions(launcher="local", jobs=3)) == Launcher("local", 3)
-    assert launcher_of(RunOptions.of({"launcher": "local"})).jobs == 2
+    assert launcher_of(RunOptions.from_keys({"launcher": "local"})).jobs == 2
 
 
 def test_jobs_of_one_gpu_share_cards_where_there_are_more_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -57,16 +57,16 @@ def test_jobs_of_one_gpu_share_cards_where_there_are_more_of_them(monkeypatch: p
 def test_commands_that_share_a_card_are_each_planned_for_their_part(monkeypatch: pytest.MonkeyPatch) -> None:
     values = {"arm": ["grpo"], "seeds": 1, "scale": "small", "hardware": "h100", "max_completion_tokens": 384}
     monkeypatch.setenv("RLVR_JOBS_ON_CARD", "4")
-    apart = _read("egsw", RunOptions.of(values))
+    apart = _read("egsw", RunOptions.from_keys(values))
     monkeypatch.delenv("RLVR_JOBS_ON_CARD")
-    together = _read("egsw", RunOptions.of({**values, "seeds": 4, "launcher": "local", "jobs": 4}))
+    together = _read("egsw", RunOptions.from_keys({**values, "seeds": 4, "launcher": "local", "jobs": 4}))
     assert apart.machine.on_a_card == 4
-    assert apart.hardware == together.hardware != _read("egsw", RunOptions.of(values)).hardware
+    assert apart.hardware == together.hardware != _read("egsw", RunOptions.from_keys(values)).hardware
 
 
 def test_the_remedy_of_jobs_that_share_a_card_is_no_vllm() -> None:
     values = {"arm": ["egsw"], "seeds": 1, "scale": "small", "hardware": "h100", "max_completion_tokens": 384}
-    (job,) = (prepared := _read("egsw", RunOptions.of(values))).jobs
+    (job,) = (prepared := _read("egsw", RunOptions.from_keys(values))).jobs
     assert job.experiment is not None
     settings = replace(prepared.machine.shared_by(4).settings_of(job), micro_batch=None)
     part = settings.card.memory / 4
@@ -80,8 +80,8 @@ def test_the_remedy_of_jobs_that_share_a_card_is_no_vllm() -> None:
 def test_a_profile_plans_jobs_that_share_its_card_for_their_part_of_it() -> None:
     values = {"arm": ["grpo", "egsw"], "seeds": 2, "scale": "small", "launcher": "local", "hardware": "h100"}
     values["max_completion_tokens"] = 384
-    alone = _read("egsw", RunOptions.of({**values, "jobs": 1}))
-    shared = _read("egsw", RunOptions.of({**values, "jobs": 4}))
+    alone = _read("egsw", RunOptions.from_keys({**values, "jobs": 1}))
+    shared = _read("egsw", RunOptions.from_keys({**values, "jobs": 4}))
     assert (alone.machine.on_a_card, shared.machine.on_a_card) == (1, 4)
     assert all(isinstance(h, TrlHardware) and h.rollouts == "vllm_colocate" for h in alone.hardware.values())
     for job in shared.jobs:
@@ -121,7 +121,7 @@ def test_no_more_jobs_at_once_than_the_memory_holds(
 ) -> None:
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
     values = {"arm": ["grpo", "egsw"], "seeds": 2, "launcher": "local", "jobs": 9, "hardware.device": "cpu"}
-    options = RunOptions.of(values)
+    options = RunOptions.from_keys(values)
     with given(WITHOUT_BFLOAT16):  # 64 GB
         assert (
             prepare("egsw", options, "").launcher.jobs == 4 and "at once" not in capsys.readouterr().err
@@ -142,7 +142,7 @@ def test_no_more_jobs_at_once_than_the_memory_holds(
 def test_real_models_on_gpus_without_hardware_are_told_of_auto(capsys: pytest.CaptureFixture[str]) -> None:
     for scale, advised in (("paper", True), ("tiny", False)):
         with given(replace(WITHOUT_BFLOAT16, gpus=1)):
-            _read("egsw", RunOptions.of({"arm": "grpo", "seeds": 1, "scale": scale}))
+            _read("egsw", RunOptions.from_keys({"arm": "grpo", "seeds": 1, "scale": scale}))
         assert ("hardware=auto chooses them" in capsys.readouterr().err) == advised
 
 
@@ -218,7 +218,7 @@ def test_another_process_knows_the_users_benchmarks(monkeypatch: pytest.MonkeyPa
     rows.write_text('{"question": "1/2 + 1/2?", "answer": "1"}\n')
     benchmark = f"{rows}?problem=question"
     values = {"arm": "base", "protocol.benchmarks": [benchmark], "launcher": "local", "hardware.device": "cpu"}
-    (task,) = tasks_of(prepare("egsw", RunOptions.of(values), ""))
+    (task,) = tasks_of(prepare("egsw", RunOptions.from_keys(values), ""))
     text = pickle.dumps(task)
     sent = pickle.loads(text)  # noqa: S301
     assert sent.job_run().folder == task.folder

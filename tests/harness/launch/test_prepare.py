@@ -20,7 +20,7 @@ def backends(*words: str) -> dict[str, str]:
 def plan(*words: str) -> Plan:
     values = dict(word.split("=", 1) for word in words)
     paper = values.pop("paper")
-    options = RunOptions.of({k: v.split(",") if k == "arm" else v for k, v in values.items()})
+    options = RunOptions.from_keys({k: v.split(",") if k == "arm" else v for k, v in values.items()})
     return planned(paper, options, check=False)
 
 
@@ -80,7 +80,7 @@ def test_a_cpu_without_bfloat16_trains_in_float32_and_says_so(
 
 
 def _precision(values: dict[str, object]) -> str:
-    (job,) = _read("egsw", RunOptions.of(values)).jobs
+    (job,) = _read("egsw", RunOptions.from_keys(values)).jobs
     assert job.experiment is not None
     return str(job.experiment.precision.value)
 
@@ -89,5 +89,5 @@ def test_an_option_of_another_type_is_refused_by_name() -> None:
     """`rlvr plan data_dir=3` was a TypeError of os.fspath."""
     values = {"data_dir": 3, "force": 3, "hardware": {"device": "cpu"}}
     with pytest.raises(UsageError, match="data_dir: expected str, got 3"):
-        planned("egsw", RunOptions.of(values))
-    assert RunOptions.of(values).given() == {"data_dir": 3, "force": 3, "hardware.device": "cpu"}
+        planned("egsw", RunOptions.from_keys(values))
+    assert RunOptions.from_keys(values).given() == {"data_dir": 3, "force": 3, "hardware.device": "cpu"}

@@ -87,7 +87,7 @@ def test_unreachable_hub_is_reported_before_the_start(monkeypatch: pytest.Monkey
 
 def test_a_setting_of_another_backend_is_named() -> None:
     with pytest.raises(UsageError, match=r"hardware\.nodes=2: .*backend=verl"):
-        hardware_of(RunOptions.of({"hardware.nodes": 2}))
-    assert hardware_of(RunOptions.of({"hardware.nodes": 2}), "verl").devices == 2
+        hardware_of(RunOptions.from_keys({"hardware.nodes": 2}))
+    assert hardware_of(RunOptions.from_keys({"hardware.nodes": 2}), "verl").devices == 2
     with pytest.raises(UsageError, match=r"hardware\.deepspeed=zero2: .*backend=trl"):
-        hardware_of(RunOptions.of({"hardware.deepspeed": "zero2"}), "verl")
+        hardware_of(RunOptions.from_keys({"hardware.deepspeed": "zero2"}), "verl")

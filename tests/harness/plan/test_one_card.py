@@ -105,9 +105,9 @@ def test_a_machine_without_a_profile_is_refused(names: list[str]) -> None:
 
 def test_one_card_of_a_profile_is_named_and_all_are_listed() -> None:
     with pytest.raises(ValueError, match=r"no such profile. Give hardware=h100, or one of h100x8, .*rtx3090, auto"):
-        machine_of(RunOptions.of({"hardware": "h100x1"}))
+        machine_of(RunOptions.from_keys({"hardware": "h100x1"}))
     for name, card, cards in (("h100x7", "h100", 7), ("4xH100", "h100", 4), ("a100x8", "a100_80g", 8)):
         with pytest.raises(ValueError, match=f"Give hardware={card} hardware.processes={cards}, or one of h100x8"):
-            machine_of(RunOptions.of({"hardware": name}))
+            machine_of(RunOptions.from_keys({"hardware": name}))
     with pytest.raises(ValueError, match=r"Did you mean 'a100x8_40g'\? Expected one of"):
-        machine_of(RunOptions.of({"hardware": "a100x8_80g"}))
+        machine_of(RunOptions.from_keys({"hardware": "a100x8_80g"}))
