@@ -96,7 +96,7 @@ def _equals(value: object, wanted: str) -> object:
     return str(value).strip().lower() == wanted.strip().lower()
 
 
-def _reach(value: object, path: str) -> Any:
+def _reach(value: object, path: str) -> object:
     if isinstance(value, str):
         value = opened(value)
     first, rest = _step(value, path)

@@ -65,7 +65,7 @@ def assumed(value: T, why: str) -> Sourced[T]:
     return Sourced(value, Origin.ASSUMED, why)
 
 
-def described(record: Mapping[str, Any]) -> str:
+def described(record: Mapping[str, object]) -> str:
     """ "egsw (you set: prompt, n)", of a protocol as a record has it: its name and values."""
     changed = [
         key for key, value in record.items() if isinstance(value, Mapping) and value.get("origin") == Origin.USER

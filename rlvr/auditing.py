@@ -377,7 +377,7 @@ def _checkpoints(run: Run, benchmark: str, seed: int) -> list[Any]:
     return parts
 
 
-def _declared(text: str) -> Mapping[str, Any]:
+def _declared(text: str) -> Mapping[str, object]:
     """The settings of PAPER:ARM at the paper's scale."""
     from harness.command.resolve import resolve
 

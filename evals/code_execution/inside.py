@@ -110,7 +110,7 @@ def candidate(job: dict[str, Any], calls: int, out: int) -> None:
             send(out, {"value": result})
 
 
-def tester(job: dict[str, Any], calls: int, replies: int) -> dict[str, Any]:
+def tester(job: dict[str, Any], calls: int, replies: int) -> dict[str, object]:
     """The tests: they call the model's function in the other sandbox. Returns the verdict."""
     lines = Lines(replies)
     first = lines.next()

@@ -156,7 +156,7 @@ class Protocol:
     def _all(self) -> dict[str, Sourced[object]]:
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "name"}
 
-    def override(self, values: Mapping[str, Any], origin: Origin, note: str) -> Protocol:
+    def override(self, values: Mapping[str, object], origin: Origin, note: str) -> Protocol:
         """The same protocol with other values. Each keeps the value that it replaces (`Sourced.was`).
 
         Raises:
@@ -241,7 +241,7 @@ def names() -> list[str]:
     return [f.name for f in fields(Protocol) if f.name != "name"]
 
 
-def _given(key: str, value: object) -> Any:
+def _given(key: str, value: object) -> object:
     """A value in a protocol's form. The user's own benchmarks (files) become their names. In `stop`, a typed \\n or \\t
     is the character, as in JSON: no shell writes it otherwise with ease."""
     if key == "stop":

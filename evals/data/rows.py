@@ -74,7 +74,7 @@ def read_rows(path: Path, *, of_any_name: bool = False) -> Iterator[dict[str, An
         yield from _json_lines(path)
 
 
-def _json_lines(path: Path) -> Iterator[dict[str, Any]]:
+def _json_lines(path: Path) -> Iterator[dict[str, object]]:
     """The objects of the lines. Where the first line is no value, or a list, those of the whole file."""
     lines = enumerate(_lines(path), 1)
     first = True
@@ -214,7 +214,7 @@ def parsed(text: str, where: str) -> Any:
     return value
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """The object of these pairs. In JSON the last of two values of one key would win in silence."""
     refuse_twice([name for name, _ in pairs], "the key")
     return dict(pairs)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 LEGEND_LINE = 0.19  # inches per line of a legend
 
@@ -38,10 +39,10 @@ def points(
     series: int,
     *,
     hollow: bool = False,
-) -> list[Any]:
+) -> list[Line2D]:
     """Points with horizontal intervals, in the style of a series: [N] each. Returns the markers, for a legend."""
     axis.hlines(rows, low, high, color=look(series)["color"], linewidth=1.2)
-    markers: list[Any] = axis.plot(middle, rows, **point_look(series, hollow=hollow))
+    markers: list[Line2D] = axis.plot(middle, rows, **point_look(series, hollow=hollow))
     return markers
 
 
@@ -54,7 +55,7 @@ def band(
     series: int,
     *,
     marker: bool = True,
-) -> list[Any]:
+) -> list[Line2D]:
     """A curve with the band of its intervals, about eight markers on a long one. A single point gets a line instead.
 
     Returns:
@@ -68,7 +69,7 @@ def band(
     style = look(series) | {"markersize": 4, "markevery": max(1, count // 8), "linewidth": 1.4}
     if not marker:
         style["marker"] = ""
-    line: list[Any] = axis.plot(x, middle, **style)
+    line: list[Line2D] = axis.plot(x, middle, **style)
     return line
 
 

@@ -249,7 +249,7 @@ def _identity(plan: Plan, engine: Engine, model: dict[str, object]) -> dict[str,
     }
 
 
-def _record(model_path: str | Path, protocol: Protocol, data_dir: str | Path | None) -> dict[str, Any]:
+def _record(model_path: str | Path, protocol: Protocol, data_dir: str | Path | None) -> dict[str, object]:
     """Metadata stored beside the samples. Not part of their identity."""
     packages = ("mpmath", "datasets", "pyarrow")
     return {

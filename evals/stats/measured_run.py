@@ -29,7 +29,7 @@ class MeasuredRun:
     graded_by: Mapping[str, str | None] = field(default_factory=dict)
 
 
-def decisive_differences(a: Conditions | None, b: Conditions | None) -> list[tuple[str, Any, Any]]:
+def decisive_differences(a: Conditions | None, b: Conditions | None) -> list[tuple[str, object, object]]:
     """(field, value in a, value in b) of every difference in the measurement. Empty if either side is unknown."""
     if a is None or b is None:
         return []

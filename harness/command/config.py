@@ -61,7 +61,7 @@ def parse_overrides(arguments: Sequence[str]) -> dict[str, object]:
     return parsed
 
 
-def _simple(text: str) -> Any:
+def _simple(text: str) -> object:
     """A word, a number, true, false, null, or a flat list of these, or an object of JSON. LookupError for all else."""
     if text.startswith("{"):
         try:

@@ -57,7 +57,7 @@ class Declared(Tabular):
     def _rows(self) -> Iterator[tuple[str, str, str, str]]:
         return ((key, repr(s.value), str(s.origin), s.note) for key, s in self.settings().items())
 
-    def override(self, values: Mapping[str, Any], origin: Origin, note: str | Mapping[str, str]) -> Self:
+    def override(self, values: Mapping[str, object], origin: Origin, note: str | Mapping[str, str]) -> Self:
         """The same declaration with other values. Each new value keeps the old one (`was`). `note` may differ by key.
 
         Raises:

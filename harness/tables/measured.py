@@ -361,7 +361,7 @@ def show(score: Any, match: Measured | None = None, benchmark: str | None = None
     return text
 
 
-def score_of(match: Measured, benchmark: str, metric: str) -> Any:
+def score_of(match: Measured, benchmark: str, metric: str) -> object:
     """The score that a published metric asks for. "avg" is avg@n for the n of the run."""
     scores = match.scores.get(benchmark, {})
     if metric == "avg":

@@ -106,7 +106,7 @@ def evaluation_rows(series: Series, evidence: Evidence) -> pd.DataFrame:
     return points.assign(**about)[[*about, *points]]
 
 
-def rate_row(series: Series, evidence: Evidence) -> dict[str, Any] | None:
+def rate_row(series: Series, evidence: Evidence) -> dict[str, object] | None:
     """How many problems have how many correct samples at the last checkpoint, as `correct:problems`, or None if a
     problem has one sample, or another number than the others."""
     if evidence.samples is None or evidence.samples_per_problem < 2:

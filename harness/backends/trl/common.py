@@ -86,7 +86,7 @@ def passes_dtype(precision: Precision) -> str:
     return "bfloat16" if precision == "pure_bfloat16" else precision
 
 
-def to_lora_config(training: Training) -> dict[str, Any] | None:
+def to_lora_config(training: Training) -> dict[str, object] | None:
     """Keyword arguments for `peft.LoraConfig` over all linear layers, or None when all weights are trained."""
     rank = training.lora_rank.value
     if rank is None:
@@ -105,7 +105,7 @@ def checkpoint_step(checkpoint: Path) -> int:
     return int(checkpoint.name.partition("-")[2])
 
 
-def reporter(names: Mapping[str, str], out_dir: Path, on_metrics: OnMetrics) -> Any:
+def reporter(names: Mapping[str, str], out_dir: Path, on_metrics: OnMetrics) -> object:
     """A trainer callback: report the metrics in `names` (trainer's name -> ours), seal checkpoints, stop at
     weights that are not finite."""
     from transformers import TrainerCallback
@@ -148,12 +148,12 @@ class StopAtNonFinite:
         args: TrainingArguments
         model: PreTrainedModel
 
-    def training_step(self, *args: Any, **kwargs: object) -> Any:
+    def training_step(self, *args: object, **kwargs: object) -> object:
         loss = super().training_step(*args, **kwargs)  # type: ignore[misc]
         check_number(float(loss), "loss", step=self.state.global_step + 1)
         return loss
 
-    def _get_grad_norm(self, *args: Any, **kwargs: object) -> Any:
+    def _get_grad_norm(self, *args: object, **kwargs: object) -> object:
         norm = super()._get_grad_norm(*args, **kwargs)  # type: ignore[misc]
         if norm is not None and not self.args.fp16:  # a loss scaled for float16 skips overflows
             check_number(float(norm), "gradient norm", step=self.state.global_step + 1)

@@ -36,7 +36,7 @@ Tune = Callable[..., dict[str, object]]
 
 def run_rounds(
     declared: Rejection, *, base_model: str, seed: int, out_dir: Path, hardware: Hardware, tune: Tune
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Run or resume all rounds. Returns the training's part of the record. The model is `out_dir/final`.
 
     Args:

@@ -76,7 +76,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         super().__init__(**kwargs)
 
     @property
-    def ref_model(self) -> Any:
+    def ref_model(self) -> object:
         """The reference. None: there is none, or it is the policy without its adapter."""
         return self._reference
 
@@ -109,7 +109,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         """The text of each response, without what ends it."""
         return [before_stop(text, self._stop) for text in texts_of(self.processing_class, rows)]
 
-    def _tokenize_prompts(self, prompts: list[str]) -> tuple[list[list[int]], None, dict[str, Any]]:
+    def _tokenize_prompts(self, prompts: list[str]) -> tuple[list[list[int]], None, dict[str, object]]:
         """The same token ids as in every sampler. TRL would add a second beginning-of-text token."""
         tokens = {prompt: prompt_tokens(self.processing_class, prompt) for prompt in dict.fromkeys(prompts)}
         return [list(tokens[prompt]) for prompt in prompts], None, {}
@@ -145,7 +145,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         cut = [row[:end] for row, end in zip(responses, ends, strict=True)]
         return cut, None if logps is None else [row[:end] for row, end in zip(logps, ends, strict=True)]
 
-    def _sampled(self, prompt_ids: list[list[int]], *arguments: Any, **named: Any) -> tuple[Any, Any]:
+    def _sampled(self, prompt_ids: list[list[int]], *arguments: object, **named: object) -> tuple[object, object]:
         """TRL's method. For a Qwen2 on a CPU the same responses from the same random numbers, in half the time. Also
         for other models on a CPU where texts end a response: `generate` reads no text, and goes on to the limit.
 

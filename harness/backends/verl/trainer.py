@@ -186,7 +186,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         if stop:
             self.total_training_steps = self.global_steps  # veRL's loop ends after this one
 
-    def _compute_metrics(self, batch: KVBatchMeta, metrics: dict[str, Any], *_: Any, **__: Any) -> None:
+    def _compute_metrics(self, batch: KVBatchMeta, metrics: dict[str, object], *_: object, **__: object) -> None:
         """Ours are written by `_report`. Those of a rollout that trains the critic alone are written here."""
         if self.config.trainer.critic_warmup > self.global_steps:
             last = self.order.experiment.updates_per_rollout.value - 1
