@@ -12,7 +12,7 @@ from rlvr.terminal import paragraph
 
 
 def blocks(result: CompareResult) -> list[Block]:
-    """One table a benchmark, 80 columns wide; the JSON document also has the uncorrected p-values."""
+    """One table a benchmark, 80 columns wide. The JSON document also has the uncorrected p-values."""
     lines: list[Block] = [f"A: {result.a}", f"B: {result.b}"]
     for benchmark in dict.fromkeys(line.benchmark for line in result.lines):
         lines_of_benchmark = [line for line in result.lines if line.benchmark == benchmark]

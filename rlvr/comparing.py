@@ -43,13 +43,13 @@ class Difference(Result):
         return [*(f"measured differently: {text}" for text in self.result.different), *self.result.notes]
 
     def plot(self) -> Plot:
-        """The differences with their intervals, one row for each benchmark and metric; `figure` is matplotlib's."""
+        """The differences with their intervals, one row for each benchmark and metric. `figure` is matplotlib's."""
         from evals.plots.comparison import differences
 
         return differences(self.result)
 
     def to_latex(self) -> str:
-        """The differences, with a caption and what its signs mean; needs booktabs and graphicx."""
+        """The differences, with a caption and what its signs mean. Needs booktabs and graphicx."""
         from evals.latex import latex_table
         from evals.stats.compare_notes import notes
         from rlvr.compare_text import short_name

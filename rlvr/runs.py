@@ -37,7 +37,7 @@ class Run(Tabular):
         return list(self.measured.tables)
 
     def verdicts(self, benchmark: str) -> pd.DataFrame:
-        """One row for each problem and sample; the columns of `evals.grading.verdicts.schema`.
+        """One row for each problem and sample. The columns of `evals.grading.verdicts.schema`.
 
         Raises:
             ValueError: the run was not measured on it.
@@ -51,10 +51,10 @@ class Run(Tabular):
         return pd.concat(frames, ignore_index=True)
 
     def scores(self, ks: Sequence[int] | None = None, metrics: Sequence[str] | None = None) -> Scores:
-        """Scores of every benchmark with 95 % intervals; by default those that `rlvr show` prints.
+        """Scores of every benchmark with 95 % intervals. By default those that `rlvr show` prints.
 
         Args:
-            ks: for pass, maj and unsolvable, which have no score without one; None: the protocol's.
+            ks: for pass, maj and unsolvable, which have no score without one. None: the protocol's.
             metrics: of avg, pass, maj, unsolvable, fmt, no_answer_rate, mean_tokens, truncation_rate.
         Raises:
             ValueError: an unknown metric, or k < 1.
@@ -80,8 +80,8 @@ def read_run(*sources: PathLike, name: str | None = None) -> Run:
     """Read a run's verdicts.
 
     Args:
-        sources: the folder of a job or of an evaluation, or a file of verdicts (as `rlvr.grade(out=...)` writes);
-            one for each training seed of the method.
+        sources: the folder of a job or of an evaluation, or a file of verdicts (as `rlvr.grade(out=...)` writes).
+            One for each training seed of the method.
         name: shown in tables.
     Raises:
         UsageError: nothing there, or seeds that were measured differently.

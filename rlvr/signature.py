@@ -33,7 +33,7 @@ _wrapped = partial(fill, break_long_words=False, break_on_hyphens=False)
 F = TypeVar("F", bound=Callable[..., object])
 NAMES = {str, Path, list[str], list[Path], NoneType}
 NUMBERS = {int, float, bool, list[int], list[float], NoneType}
-COMMAND_LINE: ContextVar[str | None] = ContextVar("COMMAND_LINE", default=None)  # as it was typed; None in Python
+COMMAND_LINE: ContextVar[str | None] = ContextVar("COMMAND_LINE", default=None)  # as it was typed. None in Python
 WORDS: dict[object, tuple[str, str]] = {  # kind of a value -> (what the help shows, what an error expects)
     int: ("N", "a whole number"),
     float: ("X", "a number"),
@@ -308,7 +308,7 @@ def read(key: str, option: inspect.Parameter, text: str) -> object:
 
 
 def _as(kind: object, value: object, text: str) -> object:
-    """The value as one kind has it; LookupError if it does not fit. A text stays what it is, also if it is a number."""
+    """The value as one kind has it. LookupError if it does not fit. A text stays what it is, also if it is a number."""
     if kind in (Any, object) or (kind in (int, bool) and type(value) is kind):
         return value
     if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
@@ -326,7 +326,7 @@ def _as(kind: object, value: object, text: str) -> object:
 
 
 def _pairs(value: object, text: str) -> dict[str, str]:
-    """`A:B,C:D`, or an object of texts; LookupError for all else."""
+    """`A:B,C:D`, or an object of texts. LookupError for all else."""
     if isinstance(value, dict) and all(isinstance(item, str) for pair in value.items() for item in pair):
         return value
     composed = unicodedata.normalize("NFC", text)  # as in the header of a CSV file (evals.data.rows)
@@ -370,7 +370,7 @@ def usage(name: str, function: Callable[..., object], more: Mapping[str, str], w
 
 
 def _positional(key: str, option: inspect.Parameter) -> str:
-    """How the first line of the help shows an option that needs no name; "" for one that needs it."""
+    """How the first line of the help shows an option that needs no name, or "" for one that needs it."""
     if option.kind is option.VAR_POSITIONAL:
         return f"{key.upper()} ..."
     if option.kind is not option.POSITIONAL_OR_KEYWORD:

@@ -66,7 +66,7 @@ def differing(
     """Every scored sample whose `expected` differs from our verdict.
 
     Args:
-        grades: of the rows, under `policy`; the extraction of another one of POLICIES may explain a difference.
+        grades: of the rows, under `policy`. The extraction of another one of POLICIES may explain a difference.
         decided: of verdicts of this project, the policy and the reasoning that decided them.
     """
     if policy in PROGRAMS or isinstance(grader, ProgramGrader):
@@ -137,7 +137,7 @@ def cause(
     option: str | None = None,
     policy: str = "boxed_last",
 ) -> str:
-    """Why a label and our verdict differ, as far as rules can tell from gold and answers; else "other".
+    """Why a label and our verdict differ, as far as rules can tell from gold and answers, else "other".
 
     The rules, in order: no answer for us; the answer that another extraction policy finds agrees with the label; the
     file's gold has braces that do not close, or is their extracted answer to the letter, and ours is more than it
@@ -198,7 +198,7 @@ def _cause_by_form(gold: str, answer: str, correct: bool) -> str:
 
 
 def read_gold(text: str) -> str:
-    """The answer in a gold that is a solution or a sentence; else the gold itself."""
+    """The answer in a gold that is a solution or a sentence, else the gold itself."""
     return locate(text).strip() or text
 
 

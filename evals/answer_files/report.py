@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from evals.answer_files.reading import AnswerFile
     from evals.stats.score import Score
 
-SHOWN = 20  # number of differing samples in the text; the JSON document and the page have all
+SHOWN = 20  # number of differing samples in the text. The JSON document and the page have all
 
 
 @dataclass(frozen=True)
 class Agreement:
     """Our verdicts against the file's `expected`, over the rows that have one.
 
-    `accepted` rows are correct by our verdict, `refused` rows are not; unscored rows are in neither.
+    `accepted` rows are correct by our verdict, `refused` rows are not. Unscored rows are in neither.
     """
 
     true_accepted: int
@@ -62,7 +62,7 @@ class GradeReport:
     verdicts: dict[str, int]
     unscored_reasons: dict[str, int]  # by kind: "size: 2787 characters, more than 2000"
     scores: dict[str, list[Score]]  # by benchmark
-    agreement: Agreement | None  # with the labels; None where the rows have none
+    agreement: Agreement | None  # with the labels. None where the rows have none
     out: str | None
     policy: str  # how answers are extracted
     policies: list[PolicyEffect]  # what other policies would change, the best first
@@ -79,8 +79,8 @@ class GradeReport:
     differing: list[Disagreement] = field(default_factory=list)  # samples whose label is not our verdict
 
     def letter(self, version: str) -> str | None:
-        """A Markdown page for the authors: the samples whose label is not our verdict, and what each side read; None if
-        no verdict differs.
+        """A Markdown page for the authors: the samples whose label is not our verdict, and what each side read, or None
+        if no verdict differs.
 
         Args:
             version: of this package.
@@ -169,7 +169,7 @@ class GradeReport:
 
 
 def agreement(rows: Sequence[Sample], grades: Sequence[Grade]) -> Agreement | None:
-    """Over the rows with a label; None without any."""
+    """Over the rows with a label, or None without any."""
     counts = dict.fromkeys(Agreement.__dataclass_fields__, 0)
     for row, grade in zip(rows, grades, strict=True):
         if row.expected is not None and grade.verdict is Verdict.UNSCORED:

@@ -51,7 +51,7 @@ def reward_of(policy: str) -> Callable[[str, str], float | None]:
 
 
 def find(response: str, entry_point: str, policy: str = "program") -> Code | None:
-    """The program of a response under a policy (`MEANING`); None without one.
+    """The program of a response under a policy (`MEANING`), or None without one.
 
     Raises:
         ValueError: there is no such policy.

@@ -150,7 +150,7 @@ def collection(text: str) -> Collection | None:
 
 
 def _written_matrix(match: re.Match[str]) -> Collection | None:
-    """The matrix, with the factor before or after it; None with both."""
+    """The matrix, with the factor before or after it, or None with both."""
     before, after = match["before"].strip(), match["after"]
     if before and after:
         return None
@@ -159,7 +159,7 @@ def _written_matrix(match: re.Match[str]) -> Collection | None:
 
 
 def _named_tuple(text: str) -> list[str]:
-    """`(x,y)=(1,2)` as x=1 and y=2; [] of other text."""
+    """`(x,y)=(1,2)` as x=1 and y=2. [] of other text."""
     sides = split(text, "=")
     if len(sides) != 2 or not all(side[:1] == "(" and matching(side, 0) == len(side) - 1 for side in sides):
         return []
@@ -227,7 +227,7 @@ def same_collection(gold: str, answer: str, same: Same) -> bool | None:
 
 
 def _all_are(items: Sequence[str], gold: str, same: Same) -> bool:
-    r"""The same value written in different ways (`\frac{3}{4}, 0.75`) is that value; `5, 5` is not 5."""
+    r"""The same value written in different ways (`\frac{3}{4}, 0.75`) is that value. `5, 5` is not 5."""
     return len(set(map(literal, items))) == len(items) and all(same(gold, item) for item in items)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from mpmath import mp, mpf
 
-Value = Any  # a number of mpmath, which has no types; None where it is not defined
+Value = Any  # a number of mpmath, which has no types. None where it is not defined
 Function = Callable[[Value], Value]
 AGREED = 35  # digits that two ways must share
 DIGITS_LEFT = 80  # the digits of a value that is known to AGREED digits and compared to fewer

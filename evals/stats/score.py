@@ -1,7 +1,7 @@
 """Scores of a verdict table with intervals, and the one format of scores, differences and p-values.
 
 Every value is a fraction in 0..1, except the mean length, which is in tokens. A value that cannot be computed is None
-with a reason; it is never zero. An unscored sample is not incorrect: it is excluded from its problem's n.
+with a reason. It is never zero. An unscored sample is not incorrect: it is excluded from its problem's n.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ FRACTIONS = {"%": "fraction", "problems": "fraction"}  # unit as printed -> of t
 
 
 def number_text(value: float | None, factor: float = 1.0, form: str = ".1f") -> str:
-    """A number times `factor`, without the sign of a zero; a dash for None."""
+    """A number times `factor`, without the sign of a zero. A dash for None."""
     sign = form[:1] if form.startswith("+") else ""
     return NONE if value is None else format(factor * value, f"{sign}z{form.removeprefix('+')}")
 
 
 def bounds_text(interval: Interval | None, factor: float = 1.0, form: str = ".1f") -> str:
-    """ "[44.0, 50.6]", with "~" before it if approximate; a dash for None. A bound of a difference ("+.1f") that would
+    """ "[44.0, 50.6]", with "~" before it if approximate. A dash for None. A bound of a difference ("+.1f") that would
     be printed as zero has one significant digit more, because its sign says whether the difference is resolved."""
     if interval is None:
         return NONE
@@ -52,7 +52,7 @@ def bounds_text(interval: Interval | None, factor: float = 1.0, form: str = ".1f
 
 
 def score_text(score: Score | None) -> str:
-    """ "47.3 [44.0, 50.6] (2 unscored: 46.9 to 47.5 if graded)", in percent or the metric's own unit; without a
+    """ "47.3 [44.0, 50.6] (2 unscored: 46.9 to 47.5 if graded)", in percent or the metric's own unit. Without a
     value, the reason."""
     if score is None:
         return NONE
@@ -75,12 +75,12 @@ def unscored_text(score: Score) -> str:
 
 
 def p_words(p: float | None) -> str:
-    """ "p = 0.043" or "p < 0.001", for a caption; "" for None."""
+    """ "p = 0.043" or "p < 0.001", for a caption, or "" for None."""
     return "" if p is None or p != p else f"p = {p:.3f}" if p >= 0.001 else "p < 0.001"
 
 
 def p_text(p: float | None) -> str:
-    """ "0.043", "<0.001", or a dash; ">0.050" where three digits would hide that p is above 5 %."""
+    """ "0.043", "<0.001", or a dash. ">0.050" where three digits would hide that p is above 5 %."""
     if p is None:
         return NONE
     return "<0.001" if p < 0.001 else ">0.050" if 0.05 < p < 0.0505 else f"{p:.3f}"
@@ -166,18 +166,18 @@ def score(rows: object, *, ks: Sequence[int], metrics: Sequence[str] = ("avg", "
 
     Args:
         rows: a pandas DataFrame or pyarrow Table with the columns `problem_id`, `sample`, `verdict`, `answer_class`,
-            `boxed` of `evals.grading.verdicts.schema`; optionally `train_seed` (several training seeds: the value is
+            `boxed` of `evals.grading.verdicts.schema`. Optionally `train_seed` (several training seeds: the value is
             the mean over them and the interval covers them), `tokens` and `finish_reason`. Or a `VerdictTable`.
         ks: the k of pass@k, maj@k and unsolvable@k, one score each.
         metrics: of METRICS, in the order of the scores returned.
             avg: mean correctness of a problem's scored samples, named by the samples of each problem (n = 16 gives
-                avg@16 whatever ks says; plain "avg" if the problems have different numbers).
-            pass, maj, unsolvable: see `evals.stats.verdict_table`; no value for a problem with fewer than k scored
+                avg@16 whatever ks says, plain "avg" if the problems have different numbers).
+            pass, maj, unsolvable: see `evals.stats.verdict_table`. No value for a problem with fewer than k scored
                 samples.
             no_answer_rate: share of the scored responses that ended without an answer in the form asked for.
-            fmt: share of responses with a box; mean_tokens: their length; truncation_rate: share of responses stopped
-                by the length limit (`finish_reason` "length"). They need no verdict, so unscored samples count too;
-                samples of unknown length or finish reason are excluded.
+            fmt: share of responses with a box. mean_tokens: their length. truncation_rate: share of responses stopped
+                by the length limit (`finish_reason` "length"). They need no verdict, so unscored samples count too.
+                Samples of unknown length or finish reason are excluded.
 
     Raises:
         ValueError: no rows, a missing column, an unknown metric or verdict, several benchmarks, a sample that is
@@ -199,7 +199,7 @@ def reported(rows: object, ks: Sequence[int], policy: str | None = None) -> list
     protocol's k. A k that the samples cannot give has no value and says why.
 
     Args:
-        policy: of extraction; fmt is left out where it asks for no box. None: not known.
+        policy: of extraction. fmt is left out where it asks for no box. None: not known.
     """
     box = policy is None or policy.startswith("boxed") or policy == "qwen"
     scores = score(rows, ks=ks, metrics=[metric for metric in REPORTED if metric != "fmt" or box])
@@ -246,5 +246,5 @@ def mean_of(matrix: NDArray[np.float64]) -> float:
 
 
 def bounds_of(metric: str) -> tuple[float, float] | None:
-    """The least and the greatest value of a metric; None: no limits."""
+    """The least and the greatest value of a metric. None: no limits."""
     return None if metric == "mean_tokens" else (0.0, 1.0)

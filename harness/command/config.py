@@ -33,7 +33,7 @@ _NAMED = {"true": True, "false": False, "null": None}
 def parse_overrides(arguments: Sequence[str]) -> dict[str, object]:
     """`["paper=egsw", "seeds=3", "arm=base,grpo"]` -> {"paper": "egsw", "seeds": 3, "arm": ["base", "grpo"]}.
 
-    The grammar is Hydra's: quoting, lists `[a,b]`, null, numbers; a sweep `a,b` is read as a list, and an object of
+    The grammar is Hydra's: quoting, lists `[a,b]`, null, numbers. A sweep `a,b` is read as a list, and an object of
     JSON as it is.
 
     Raises:

@@ -1,6 +1,6 @@
 """The report as one HTML file: a pure function of the gathered content. No network, no foreign script.
 
-All text of models is in the page as JSON in a data block, and the viewer shows it as plain text; jinja2 escapes all
+All text of models is in the page as JSON in a data block, and the viewer shows it as plain text. Jinja2 escapes all
 else (report.jinja). A content security policy allows only the page's own style and script, by their hashes.
 """
 
@@ -58,13 +58,13 @@ class Figure:
 
 @dataclass(frozen=True)
 class Document:
-    """All that the page shows. `viewer` is what `viewer.pack` returns; None where no responses were kept."""
+    """All that the page shows. `viewer` is what `viewer.pack` returns, or None where no responses were kept."""
 
     paper: str
     title: str
     scale_label: str
     made_by: tuple[str, ...]  # commands, commits
-    results: tuple[Grid, ...]  # what was measured at this scale; their notes stand once, under all
+    results: tuple[Grid, ...]  # what was measured at this scale. Their notes stand once, under all
     compared: tuple[Grid, ...] = ()  # pairs of runs, each with its own notes, because each has its own A and B
     answer: tuple[str, ...] = ()  # what the page says, in a sentence or two
     arxiv: str | None = None
@@ -111,7 +111,7 @@ ICON = (  # the favicon: a claimed interval and a measured one
 
 @cache
 def _template() -> Any:
-    """The macros of report.jinja; every text that they are given is escaped."""
+    """The macros of report.jinja. Every text that they are given is escaped."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -136,7 +136,7 @@ def table(grid: Grid, kind: str = "table") -> str:
 
 
 def notes_of(grids: Sequence[Grid]) -> list[str]:
-    """The notes of some tables, each once; a note that is the start of another one is dropped."""
+    """The notes of some tables, each once. A note that is the start of another one is dropped."""
     notes = list(dict.fromkeys(note for grid in grids for note in grid.notes))
     return [
         note for note in notes if not any(note_beside != note and note_beside.startswith(note) for note_beside in notes)
@@ -144,7 +144,7 @@ def notes_of(grids: Sequence[Grid]) -> list[str]:
 
 
 def pixels(svg: str) -> tuple[int, int] | tuple[None, None]:
-    """Width and height of a picture; None if not stated."""
+    """Width and height of a picture, or None if not stated."""
     box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
     return (round(float(box[1]) * PX), round(float(box[2]) * PX)) if box else (None, None)
 

@@ -41,9 +41,9 @@ class Terminal(io.StringIO):
 @pytest.fixture(autouse=True)
 def as_at_first() -> Iterator[None]:
     """The logger of this process stays as it was."""
-    level, own = logger.level, [handler for handler in logger.handlers if type(handler).__module__ == "evals.log"]
+    level, handlers = logger.level, [handler for handler in logger.handlers if type(handler).__module__ == "evals.log"]
     yield
-    logger.handlers, logger.propagate = own, False  # without those of pytest, which end with each phase
+    logger.handlers, logger.propagate = handlers, False  # without those of pytest, which end with each phase
     logger.setLevel(level)
 
 

@@ -67,7 +67,7 @@ HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eva
         ("plan paper=egsw protocol.m=1", "protocol tiny: no field 'm'"),
         ("plan paper=egsw model=7b", "model=7b"),
         ("plan paper=egsw egsw.alhpa=1", "Did you mean 'egsw.alpha'"),
-        ("plan paper=egsw hardware=a100", "Did you mean 'a100_40g'"),  # its beginning; h100 is one letter away
+        ("plan paper=egsw hardware=a100", "Did you mean 'a100_40g'"),  # its beginning. H100 is one letter away
         ("plan paper=egsw arm=grpo egsw.alpha=1", "no requested arm has such a value; arm=egsw has it"),
         ("plan paper=egsw seeds=null", "seeds=null: expected a value"),
         ("list what=foo", "what=foo: no such list. Expected one of"),
@@ -275,7 +275,7 @@ def test_results_are_saved_by_their_suffix(tmp_path: Path) -> None:
     assert main(["list", f"out={tmp_path / 'x.doc'}"]) == 2
     answers = tmp_path / "a.jsonl"
     answers.write_text(json.dumps({"problem_id": 1, "answer": "4", "response": r"\boxed{4}"}) + "\n")
-    for name in ("verdicts.jsonl", "scores.csv", "scores.tex"):  # rows with verdicts; the scores
+    for name in ("verdicts.jsonl", "scores.csv", "scores.tex"):  # rows with verdicts. The scores
         assert main(["grade", str(answers), f"out={tmp_path / name}"]) == 0
     assert "verdict" in pd.read_json(tmp_path / "verdicts.jsonl", lines=True)
     assert pd.read_csv(tmp_path / "scores.csv").set_index("metric").loc["avg@1", "value"] == 1.0

@@ -142,7 +142,7 @@ def test_an_unresolved_difference_names_the_seeds_that_would_resolve_it(tmp_path
     folders = [job("grpo", seed, right) for seed, right in enumerate((2, 6, 10))]
     folders += [job("egsw", seed, right) for seed, right in enumerate((4, 8, 12))]
     summary = summarise(load("egsw"), [Run(folder) for folder in folders])
-    # 24 and 18 of 72 samples are correct: 8.3 points; the seeds of both spread alike
+    # 24 and 18 of 72 samples are correct: 8.3 points. The seeds of both spread alike
     (difference,) = summary.differences
     assert difference.line.difference == pytest.approx(6 / 72)
     egsw, grpo = (together([Run(f) for f in part], "x").tables["tiny_short"] for part in (folders[3:], folders[:3]))

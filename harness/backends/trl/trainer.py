@@ -41,7 +41,7 @@ from harness.step.step_metrics import correct_responses
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-Inputs = dict[str, Any]  # of TRL: tensors by name, and lists of other columns
+Inputs = dict[str, Any]  # a batch in TRL: tensors by name, and lists of other columns
 Turn = Callable[[list[list[int]]], tuple[Any, Any]]
 """Prompts, in token ids -> their responses, and what TRL has beside them."""
 
