@@ -1,6 +1,6 @@
 """Confidence intervals of scores and differences, over problems and training seeds.
 
-docs/explanation/intervals.md has the formulas.
+docs/explanation/interval-formulas.md has the formulas.
 
 One estimator: problems and seeds each have a half-width of Student's t, and independent half-widths add as squares
 (Howe, JASA 69, 1974). The ends of a score also allow for a hidden share of problems that the sample does not show
