@@ -178,7 +178,8 @@ class Protocol:
             try:
                 named = new["benchmarks"].value if "benchmarks" in new else ()
                 for name in named if isinstance(named, tuple) else ():
-                    benchmarks.check_name(name)
+                    if isinstance(name, str):  # the protocol's own check refuses any other value
+                        benchmarks.check_name(name)
             except UsageError:
                 del new["benchmarks"]  # the other values are checked by the protocol's own
                 raise
