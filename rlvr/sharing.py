@@ -178,8 +178,9 @@ def verify(*files: PathLike, contribution: bool = False) -> Result:
 
     Args:
         *files: archives (.tar.xz), or folders of archives, as `rlvr export` writes them.
-        contribution: check three more things, which the tables of this checkout need: the name of who measured, code
-            that is committed and in this checkout's history, and the values that are declared here.
+        contribution: check four more things, which the tables of this checkout need: the name of who measured, code
+            that is committed and in this checkout's history, the values that are declared here, and a public source
+            for an equation or data of your own.
 
     Raises:
         UsageError: no such file, or one that is no archive.
