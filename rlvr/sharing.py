@@ -38,7 +38,7 @@ def export(
         by: the name of who measured them, for tables that show runs of several people
             (docs/how-to/contribute-a-measurement.md).
         out: a folder, or for one paper a new file .tar.xz (default: below RLVR_HOME/results). out=results/records
-            writes a checkout's own archives.
+            replaces the archives of this repository.
 
     Raises:
         UsageError: no such paper, or no finished runs of it.
