@@ -26,9 +26,10 @@ def policy_gradient(logp: Tensor, old_logp: Tensor, advantages: Tensor, mask: Te
 
 @stage("advantage")
 def gpg(batch: TokenBatch, *, scale: Positive) -> Tensor:
-    """A_i = alpha (r_i - mean_G r) / scale, alpha = B / (B - M)  (arXiv 2504.02546, the corrected gradient estimate),
+    """A_i = alpha (r_i - mean_G r) / scale, alpha = B / (B - M), with B responses in the batch, and M of them in groups
+    with equal rewards (arXiv 2504.02546, the corrected gradient estimate).
 
-    with M responses in groups whose rewards are all equal, which have no gradient: the mean over the others is kept.
+    These M responses have no gradient: the mean over the others is kept.
 
     veRL 0.9.1 takes the number of rewards that are not 0 for B - M, which is another estimate (see the page of
     objectives). Responses that could not be scored (NaN) get 0 and are in neither B nor M.

@@ -29,10 +29,8 @@ def _classification(experiment: Experiment, values: Mapping[str, object]) -> str
 @reads("logp", "old_logp")
 def real(batch: TokenBatch, *, tau: Positive) -> Tensor:
     """A_i = +-(n / tau) e^(z_i) / (1 + sum e^z), z = -s / tau for a correct response (+), s / tau for another (-)
-    (arXiv 2602.05630).
-
-    The sum is over the group's responses with the label of i. n is the group's size, and s the mean of log(pi / pi_old)
-    over the tokens of a response.
+    (arXiv 2602.05630). s is the mean of log(pi / pi_old) over the tokens of a response. n is the group's size. The sum
+    is over the responses of the group with the label of i.
 
     With the objective A log pi in the mean over tokens, then responses, its gradient is that of minus the paper's loss
     log(1 + sum_correct e^(-s / tau)) + log(1 + sum_incorrect e^(s / tau)), in the mean over groups, at every update.

@@ -67,8 +67,9 @@ def audit(
             interval.
         problems: number of problems in the benchmark. Default for curves: their column n_problems. If a curve has no
             number of problems, the audit gives no interval and does not judge the choice of a checkpoint. Default for
-            responses and verdicts: if the name of the file contains a known benchmark, the size of this benchmark. The
-            file may lack a fifth of its problems. The audit names them, and gives the range of possible scores.
+            responses and verdicts: if the name of the file contains a known benchmark, the size of this benchmark. Up
+            to a fifth of the problems may be missing in the file. The audit names these problems, and gives the range
+            of possible scores.
         declared: PAPER:ARM: list the settings in a veRL log that differ from this declaration.
         label: the authors' verdict to use, if a file has several.
         label_threshold: the number from which the authors' verdict means correct. Without it, only 1 and 0 are

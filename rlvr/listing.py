@@ -339,7 +339,7 @@ def _states(papers: Sequence[str] | None) -> Result:
                 )
                 for s in members
             ]
-            lines.append(Table(("job", "state", "step", "reward", "last sign"), rows, left=2))
+            lines.append(Table(("job", "state", "step", "reward", "last output"), rows, left=2))
             lines += [paragraph(f"{s.name}: {s.error}") for s in members if s.error]
         if measured:
             cells = [(run.folder.name, ", ".join(run.benchmarks), run.record["finished"]) for run in measured]

@@ -75,7 +75,7 @@ ELSEWHERE = {  # commands -> option of other tools (lm-eval, lighteval, inspect,
         "cache_requests": "nothing: the same command resumes, and keeps what was sampled",
         "predict_only": "nothing: samples are always graded. rlvr grade FOLDER grades them again",
         "scorer": "extraction=POLICY (rlvr list what=policies)",
-        "metric_list": "nothing: avg@n, and pass@k and maj@k for ks=[K,...]",
+        "metric_list": "nothing: avg@n is always reported. ks=[K,...] adds pass@k and maj@k",
         "trust_remote_code": "nothing: the code of a model or a data set is never run",
     },
     TRAIN: {

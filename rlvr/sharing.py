@@ -38,7 +38,7 @@ def export(
         by: the name of who measured them, for tables that show runs of several people
             (docs/how-to/contribute-a-measurement.md).
         out: a folder, or for one paper a new file .tar.xz (default: below RLVR_HOME/results). out=results/records
-            writes a checkout's own archives.
+            replaces the archives of this repository.
 
     Raises:
         UsageError: no such paper, or no finished runs of it.
@@ -178,8 +178,9 @@ def verify(*files: PathLike, contribution: bool = False) -> Result:
 
     Args:
         *files: archives (.tar.xz), or folders of archives, as `rlvr export` writes them.
-        contribution: check three more things, which the tables of this checkout need: the name of who measured, code
-            that is committed and in this checkout's history, and the values that are declared here.
+        contribution: check four more things, which the tables of this checkout need: the name of who measured, code
+            that is committed and in this checkout's history, the values that are declared here, and a public source
+            for an equation or data of your own.
 
     Raises:
         UsageError: no such file, or one that is no archive.

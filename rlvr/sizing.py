@@ -271,9 +271,10 @@ def aa(runs: str, *, seeds: Sequence[int] | int | None = None) -> Result:
 
         rlvr aa 'RUNS_OF_ONE_ARM'
 
-    The training seeds of one method are split at random into two sides, many times. Both sides are the same method, so
-    every verdict "higher" or "lower" is false. Up to 5 % of the splits may have one. With fewer than three seeds per
-    side, a verdict compares these checkpoints only. Two checkpoints of one method can truly differ, so it is not false.
+    The training seeds of one method are split at random into two sides, many times. Both sides are the same method.
+    With three or more seeds per side, every verdict "higher" or "lower" is therefore false. If the comparison works,
+    at most 5 % of the splits have a false verdict. With fewer seeds, a verdict is about these checkpoints only. Two
+    checkpoints of one method can truly differ, so such a verdict is not false.
 
     share is the share of splits with a verdict on at least one benchmark. low and high are its 95 % interval.
 

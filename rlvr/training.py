@@ -108,9 +108,8 @@ def run(
         arms: a set of arms: all, table4, ... A wrong name lists the sets.
         scale: the scale. A smaller scale replaces values and labels every number. Default: tiny for a paper's key. An
             experiment declared in Python is trained as declared.
-        backend: the trainer (default: trl, and at tiny scale always trl). If trl cannot train an arm, verl trains it.
-            In that case, verl trains all arms if it can. verl has PPO and dynamic sampling, and needs an environment of
-            its own.
+        backend: the trainer (default: trl, and at tiny scale always trl). If trl cannot train one of the arms,
+            verl trains all arms, if it can. verl has PPO and dynamic sampling, and needs an environment of its own.
         seeds: number of training seeds, or the seeds themselves, for example [0,1] (default: the paper's number).
         protocol: the protocol that measures an experiment declared in Python (default: egsw). A paper brings its own.
         data: your own training problems: a .jsonl, .json or .parquet file.
@@ -182,9 +181,9 @@ def rehearse(paper: str | Experiment, **values: object) -> Result:
 
         rlvr rehearse paper=egsw scale=paper hardware=h100x8
 
-    Each arm is planned and configured as hardware= would run it. Then a model of the same kind with one narrow layer is
-    trained, stopped, resumed, evaluated and exported. The table shows which arms would fail on the real machine, and
-    why. Exit code 1: an arm would fail.
+    The command plans and configures each arm for the machine that hardware= names. Then a model of the same kind with
+    one narrow layer is trained, stopped, resumed, evaluated and exported. The table shows which arms would fail on the
+    real machine, and why. Exit code 1: an arm would fail.
 
     Args:
         paper: the paper's key, or in Python an experiment. `rlvr list` shows the keys.
@@ -227,9 +226,9 @@ def plan(
         paper: the paper's key, or in Python an experiment. `rlvr list` shows the keys.
         brief: print one line per arm, without the values.
         price: price of one GPU for one hour, in USD (default: an assumed price, which the plan shows).
-        evaluation: an evaluation of the base model with several samples per problem. The plan then shows the expected
-            share of groups whose rewards differ, for its own group size and a few others. In the other groups, the
-            training learns nothing.
+        evaluation: an evaluation of the base model with several samples per problem. From it, the
+            plan estimates the share of groups with different rewards, for several group sizes. In a group with equal
+            rewards, the training learns nothing.
         **values: every option of `rlvr run`, and any value of the declaration.
     """
     request = _request(paper, _without_null(values))

@@ -60,8 +60,8 @@ def tables(
         paper: the papers (default: all).
         runs: the runs to use: folders of runs, or archives (default: all runs in RLVR_HOME, or in the store that
             MLFLOW_TRACKING_URI names).
-        out: a folder. The files go to FOLDER/PAPER (default: RLVR_HOME/results). out=results writes a checkout's own
-            pages. FILE.tex: one table per paper, methods x benchmarks, with booktabs and graphicx.
+        out: a folder. The files go to FOLDER/PAPER (default: RLVR_HOME/results). out=results replaces the pages
+            of this repository. FILE.tex: one table per paper, methods x benchmarks, with booktabs and graphicx.
 
     Raises:
         UsageError: a name that does not exist, or nothing measured.
@@ -184,7 +184,7 @@ def report(
         only: families of figures to draw, as in `rlvr analyze`. none: only the figures of the scores.
         curves: other tools' training curves (`rlvr curves`) to draw beside these runs. Join the seeds of one method
             with commas.
-        tokens: false: show responses without entropies. With only=none, no model is loaded.
+        tokens: false: show responses without entropies. Together with only=none, the command then loads no model.
         data_dir: a folder with the benchmarks' files, instead of the hub. The prompts are rendered again from them.
         watch: seconds between two versions of the page, which then shows the step and reward of each training. It runs
             until Ctrl-C, and an open page reloads itself.
@@ -221,7 +221,7 @@ def page(
         only: families of figures to draw, as in `rlvr analyze`. none: only the figures of the scores.
         curves: other tools' training curves (`rlvr curves`) to draw beside these runs. Join the seeds of one method
             with commas.
-        tokens: false: show responses without entropies. With only=none, no model is loaded.
+        tokens: false: show responses without entropies. Together with only=none, the command then loads no model.
         data_dir: a folder with the benchmarks' files, instead of the hub. The prompts are rendered again from them.
         watch: seconds between two versions of the page, which then shows the step and reward of each training. It runs
             until Ctrl-C, and an open page reloads itself.

@@ -131,7 +131,7 @@ class Audit:
             samples_read = self.ours_of or "the same samples"
             if self.ours_unscored:
                 samples_read += f" ({self.ours_unscored} unscored left out)"
-            lines.append(f"  our verdicts on {samples_read}, answers read wherever they stand: {100 * self.ours:.1f}")
+            lines.append(f"  our verdicts on {samples_read}, answers read in the whole text: {100 * self.ours:.1f}")
             if self.gold_cut:
                 lines[-1] += f" ({self.gold_cut} keep their label: the gold may be cut in the file)"
             judged, only_file, only_ours = self.ours_differ

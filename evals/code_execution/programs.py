@@ -110,8 +110,8 @@ def _completion(text: str, _: re.Pattern[str]) -> Code | None:
 MEANING = {
     "program": (
         "the last block of code that defines the function. A block in a fence comes first, then code without a fence, "
-        "then a body that continues the prompt. The fence may be open, indented in a list, or opened by the prompt. "
-        "This is the default for programs."
+        "then a body that continues the prompt. The fence may lack its end, may be indented in a list, or may begin in "
+        "the prompt. This is the default for programs."
     ),
     "program_fenced": "the last block in a closed fence that defines the function.",
     "program_first": "the first block, whatever it holds. Qwen2.5-Coder's evaluation does the same.",

@@ -422,9 +422,10 @@ _PROTOCOLS = (
         n=assumed(
             1,
             "not stated. The published scores fit one sample for each problem and training seed. The base model's 13.3 "
-            "is 4/30, and 29.8 is 59/198. GRPO's 33.0 is 196 of 3 x 198. Its 32.82 is 195 of 3 x 198 (32.828) if the "
-            "last digit was cut off and not rounded. EGSW's 25.0 and 34.09 are 15/60 and 135/396, which are two runs. "
-            "Its 11.65 is the mean of two runs, 10.0 and 13.3, which were rounded before (7/60 is 11.67)",
+            "is 4/30, and 29.8 is 59/198. GRPO's 33.0 in table 1 is 196 of 3 x 198. GRPO's 32.82 in table 2 is 195 of "
+            "3 x 198 (32.828), if the last digit was cut off and not rounded. EGSW's 25.0 and 34.09 are 15/60 and "
+            "135/396, which are two runs. EGSW's 11.65 is the mean of two runs, 10.0 and 13.3, which were rounded "
+            "before (7/60 is 11.67)",
         ),
         temperature=assumed(
             0.0,

@@ -233,7 +233,7 @@ MEANING = {
         r"One difference: we read all of `-$1,200` and `-\$1{,}200`. Their code loses the sign or takes 200."
     ),
     "letter": (
-        "the letter of a multiple choice that is stated last (GPQA), unless the response offers a second letter beside "
+        "the last letter that the response states as its answer (GPQA). No answer if a second letter stands beside "
         "it (`evals.grading.letters`)."
     ),
     "hashes": (

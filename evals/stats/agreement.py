@@ -248,12 +248,13 @@ class Agreement:
 
     @property
     def _by_samples(self) -> str:
-        parts = []
-        for name in (NOISE, UNDECIDED, DIFFERENCE):
-            pairs = [case.samples for case in self.cases if case.answer == name]
-            if pairs:
-                parts.append(f"{'cannot be decided' if name == UNDECIDED else name} for n = {_ranges(pairs)}")
-        return f"It {'; it '.join(f'is {p}' if p.startswith('a ') else p for p in parts)}.".replace("; it ", ". It ")
+        answers = {
+            NOISE: "the gap may be noise",
+            UNDECIDED: "neither is clear",
+            DIFFERENCE: "the gap is a difference",
+        }
+        pairs = {name: [case.samples for case in self.cases if case.answer == name] for name in answers}
+        return " ".join(f"With n = {_ranges(pairs[name])}, {text}." for name, text in answers.items() if pairs[name])
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -74,7 +74,9 @@ class Hardware:
     save_minutes: Positive = setting(
         10.0, "minutes between two checkpoints, if that is sooner. A kill loses at most this time"
     )
-    snapshot_every: Count | None = setting(None, "optimiser steps between two saved models. eval.every and keep set it")
+    snapshot_every: Count | None = setting(
+        None, "optimiser steps between two saved models. Do not set it yourself: eval.every and keep set it"
+    )
     deterministic: bool = setting(False, "deterministic algorithms, slower (limits: docs/how-to/stop-and-resume.md)")
 
     def __post_init__(self) -> None:

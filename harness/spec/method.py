@@ -97,8 +97,8 @@ class Method:
         weights: returns factors [B, T] of the whole gradient term, KL included. Factors of several equations multiply.
         gates: returns factors [B, T] of the policy gradient, most of them 0 or 1. A token at 0 loses the policy
             gradient and keeps the KL term. Factors of several equations multiply.
-        penalties: returns coefficients [B, T] of |log ratio| to the sampling policy. Coefficients of several equations
-            add.
+        penalties: returns coefficients [B, T] of |log(pi / pi_old)|, with pi_old the policy that sampled. Coefficients
+            of several equations add.
         objective: returns the value to maximise on each token, from its log-probabilities and the shaped advantages
             (`harness.step.loss.policy_loss`). Without an objective, the trainer uses the clipped surrogate with the
             experiment's clip_low, clip_high and dual_clip. With an objective, these three values are null.

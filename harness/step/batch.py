@@ -44,8 +44,8 @@ class TokenBatch:
         old_logp: [B, T], log-probabilities of the sampled tokens under the policy that sampled them.
         old_entropies: [B, T], nats, full vocabulary, at the rollout temperature, of the policy that sampled.
         ref_logp: [B, T], log-probabilities of the sampled tokens under the reference policy.
-        rollout_logp: [B, T], log-probabilities of the sampled tokens as the sampler (vLLM) computed them. NaN where it
-            gave none. None: the trainer sampled.
+        rollout_logp: [B, T], log-probabilities of the sampled tokens as the sampler (vLLM) computed them. NaN where the
+            sampler gave no value. None if the trainer itself sampled.
         greedy_rewards: [B], the reward of the greedy response to the prompt. NaN if it could not be scored.
         base_accuracy: [B], the share of the base model's responses to the prompt that are correct, from the training
             data.

@@ -75,25 +75,29 @@ def _head(rows: Sequence[Ruled]) -> Iterator[str]:
     )
     yield "| Answer | Cases | Reason |"
     yield "| --- | ---: | --- |"
-    yield f"| may be noise | {len(by_answer[NOISE])} | typical noise gives such a gap in more than 5 % of cases |"
+    noise = "for a typical model, noise gives such a gap in more than 5 % of cases"
+    yield f"| may be noise | {len(by_answer[NOISE])} | {noise} |"
     yield (
         f"| a difference | {len(by_answer[DIFFERENCE])} | noise is too small for this gap. Something differs between "
-        f"the two sides. In {len(caused)} cases, the thread names a cause |"
+        f"the two sides. In {len(caused)} of these cases, the thread names a cause |"
     )
-    for number, (key, words) in enumerate(WHY.items()):
+    yield f"| cannot be decided | {len(by_answer[UNDECIDED])} | one of these reasons: |"
+    for key, words in WHY.items():
         count = sum(row.why_undecided == key for row in by_answer[UNDECIDED])
-        name = f"cannot be decided: {len(by_answer[UNDECIDED])}" if number == 0 else ""
-        yield f"| {name} | {count} | {words} |"
+        yield f"| | {count} of {len(by_answer[UNDECIDED])} | {words} |"
     named = ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common())
-    yield f"\nThe threads name these causes, often as a suspicion: {named}."
+    causes = f"{sum(kinds.values())} of the {len(rows)} cases"
+    yield f"\nIn {causes}, the thread names a cause, often as a suspicion: {named}."
     yield (
         "\nA ruling is about two numbers. It does not say which number is right, and it accuses nobody. Each pair is "
         "judged alone, without a correction for the number of pairs. Facts come from stored copies of the threads. "
-        "They may lack pictures and late comments. Each row says what we assumed, and what would overturn the ruling."
+        "These copies may lack pictures and late comments. Each row says what we assumed, and what would overturn the "
+        "ruling."
     )
     yield (
         "\nDo you know more about a row? Open an issue with the form *Docket: an answer*. The row then prints your "
-        "answer. Machines read [the feed](feed.json) and [its schema](feed.schema.json). `python -m studies.docket` "
+        "answer. For programs, the same rows are in [a JSON file](feed.json) with [a schema](feed.schema.json). "
+        "`python -m studies.docket` "
         "writes this page from `studies/docket/cases.toml`."
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from evals.audit import Evidence, Printed, audit
 from evals.files import write_text
 from evals.grading import Grader
 from evals.plots.plot import save
+from harness.runs.track import home
 from studies.ledger.corpus import UNLICENSED, Series, base_of, read_corpus
 from studies.ledger.figures import figures
 from studies.ledger.graded import disagreements, graded_samples, several_samples
@@ -29,9 +29,8 @@ FIGURES = ROOT / "docs" / "ledger" / "figures"
 
 def main() -> None:
     """Read the arguments and write the tables."""
-    home = Path(os.environ.get("RLVR_HOME", Path.home() / ".rlvr"))
     parser = argparse.ArgumentParser(prog="python -m studies.ledger", description=__doc__)
-    parser.add_argument("--cache", type=Path, default=home / "ledger", help="git folders, owner+name each")
+    parser.add_argument("--cache", type=Path, default=home() / "ledger", help="git folders, owner+name each")
     parser.add_argument("--out", type=Path, default=OUT)
     parser.add_argument("--figures", type=Path, default=FIGURES)
     parser.add_argument("--only", default="", help="print the tables of the repositories with this in their name")

@@ -175,7 +175,7 @@ def counts(tables: Mapping[str, pd.DataFrame]) -> dict[str, int]:
         "runs": int(series["seeds"].sum()),
         "evaluations": int(series["checkpoints"].sum()),
         "curves": int(series.loc[series["checkpoints"] > 2 * series["seeds"], "seeds"].sum()),
-        "labelled generations and verdicts": int(series["verdicts"].sum()),
+        "verdicts of the authors": int(series["verdicts"].sum()),
         "responses that we graded": int(tables["grades"]["graded"].sum()) if "grades" in tables else 0,
         "printed scores": len(tables.get("claims", ())),
     }

@@ -53,9 +53,9 @@ CURVES = {
 WINDOWS = {LAST_QUARTER: "last quarter", SECOND_QUARTER: "second quarter", (0.0, 1.0): "all"}
 AFTER_CLAIMS = (
     'A claim gets a p-value only with three seeds or more. Rows with "all" cover all rollouts. So their numbers can '
-    "differ from the table above, which covers the last quarter. The claim about pass@8 is not in this table: pass@8 "
-    'is not lower than with GRPO. The table "Differences" decides it.\n\n'
-    '"More of the gain comes late" compares how much the reward rises from the second quarter to the last quarter.'
+    "differ from the table above, which covers the last quarter. One claim is not in this table: that pass@8 is not "
+    'lower than with GRPO. The table "Differences" decides this claim.\n\n'
+    "The *late gain* is the rise of the reward from the second quarter to the last quarter."
 )
 
 
@@ -117,8 +117,8 @@ The [design](preregistration.md), with digest {design.digest}, was committed bef
 **{len(seeds)} of {len(design.entries)} arms have a run, and {whole} have all {design.seeds} seeds.** With fewer
 than three seeds, a difference is about these checkpoints only, and not about the method.
 
-**The task.** A problem is a·b + c or a positive a·b - c, such as `7 * 5 + 3 =`. No number in a problem is above 20.
-The prompt shows two worked examples. The model trains on {problems.TRAINED:,} problems. The scores cover
+**The task.** A problem is x·y + z, or x·y - z with a positive result, such as `7 * 5 + 3 =`. No number in a problem
+is above 20. The prompt shows two worked examples. The model trains on {problems.TRAINED:,} problems. The scores cover
 {problems.MEASURED} other problems (greedy), and the first {problems.MEASURED_OFTEN} of these with 8 samples each.
 
 {_papers(design)}
@@ -138,7 +138,8 @@ Each row is an arm minus GRPO, or a placebo minus its method, in percentage poin
 shuffled signals. Holm's p is the p-value after Holm's correction for all {family} comparisons in one metric.
 
 - *Higher* or *lower*: Holm's p is at most 0.05. An interval can exclude zero although Holm's p is above 0.05.
-- *Equal*: the difference is within {100 * design.margin:g} points. This has its own Holm's p, from two one-sided tests.
+- *Equal*: the difference is within {100 * design.margin:g} points. Two one-sided tests give the p-value for this, also
+  with Holm's correction.
 - *Not resolved*: all other differences.
 
 With fewer than three seeds, p is about problems only. The verdict is then about the checkpoints, and the table shows
@@ -298,8 +299,8 @@ def picture(design: Design, runs_by_arm: Arms, compared: Sequence[Difference]) -
     methods = {method: method for method in dict.fromkeys(numbers["method"])}
     fewest = min(numbers["seeds"], default=0)
     caption = (
-        "Lines are 95 % intervals. They cover problems, and training seeds where an arm has three. Left of the dotted "
-        "line: fewer correct answers than GRPO."
+        "Lines are 95 % intervals. They cover problems. If an arm has three training seeds, they also cover seeds. "
+        "Left of the dotted line: fewer correct answers than GRPO."
     )
     return point_rows(
         "gains",

@@ -1,4 +1,4 @@
-"""A control: a reward that knows nothing of the answer."""
+"""A control: a reward that knows nothing of the right answer."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ class VerlHardware(Hardware):
     nodes: Count = setting(1, "machines that train. Each one has `processes` processes")
     packing: bool = setting(True, "sequences without padding, by flash attention (GPU)")
     tokens_per_gpu: Count | None = setting(None, "tokens per forward pass, at most. Set it instead of micro_batch")
-    sequence_parallel: Count = setting(1, "GPUs that share a sequence, Ulysses")
+    sequence_parallel: Count = setting(1, "GPUs that share one sequence (the method Ulysses)")
     offload: bool = setting(False, "keep weights and optimiser state in CPU memory between uses")
     fused_kernels: bool = setting(False, "output head and entropy in one kernel (GPU)")
     resampling_rounds: Count = setting(

@@ -102,9 +102,9 @@ def test_our_verdicts_stand_beside_those_of_their_checkpoint() -> None:
     ]
     text = str(audit(Printed("60.0"), Evidence.of_samples(pd.DataFrame(rows))))
     assert "the file's last checkpoint: 50.0" in text
-    assert "our verdicts on checkpoint 1, 60.0 in the file, answers read wherever they stand: 70.0" in text
+    assert "our verdicts on checkpoint 1, 60.0 in the file, answers read in the whole text: 70.0" in text
     last = str(audit(Printed("50.0"), Evidence.of_samples(pd.DataFrame(rows))))
-    assert "our verdicts on the same samples, answers read wherever they stand: 60.0" in last
+    assert "our verdicts on the same samples, answers read in the whole text: 60.0" in last
 
 
 def test_the_headline_names_the_reason_where_the_number_is_the_files_own() -> None:

@@ -411,12 +411,12 @@ def audited(tmp_path: Path, say: str, names: Sequence[str]) -> str:
 def test_an_audit_reads_the_letters_that_grade_reads(tmp_path: Path, say: str) -> None:
     """Twenty of forty are right by the file. Bare letters had no answer, and the audit said 0.0."""
     text = audited(tmp_path, say, "ABCD")
-    assert "50.0: stands" in text and "read wherever they stand: 50.0" in text and "without an answer" not in text
+    assert "50.0: stands" in text and "read in the whole text: 50.0" in text and "without an answer" not in text
 
 
 def test_an_audit_reads_bare_words(tmp_path: Path) -> None:
     text = audited(tmp_path, "{}", ("yes", "no", "maybe", "never"))
-    assert "50.0: stands" in text and "read wherever they stand: 50.0" in text
+    assert "50.0: stands" in text and "read in the whole text: 50.0" in text
 
 
 @pytest.mark.parametrize("accepted", [0, 20])
