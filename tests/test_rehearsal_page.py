@@ -43,7 +43,7 @@ def test_a_stopped_rehearsal_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert done == ["base", "grpo"]  # the shortest first
     rows = rehearsal.kept_rows()
     text = rehearsal.page(rows, "", [c for c in requested if c not in rows])
-    assert "**1 of 2 runs passed every stage.** 1 did not. The li" in text
+    assert "**1 of 2 runs passed every stage.** 1 did not. The list gives the reason:" in text
     assert text.index("- trained: too long") < text.index("## All runs")  # the exceptions first
     assert "Not reached: egsw math-7b/egsw, small; egsw math-7b/egsw_micro_batch, small." in text
     assert "- trained: too long\n  (1: `egsw grpo`, small scale)" in text
