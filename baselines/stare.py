@@ -19,7 +19,7 @@ def stare(
     batch: TokenBatch, *, share: Share, positive: Positive, negative: Positive, target_entropy: NonNegative
 ) -> Tensor:
     """w A, with the weight w = `positive` on some tokens with A > 0, w = `negative` on some tokens with A < 0, and
-    w = 1 on all other tokens. Of the tokens of each sign, the `share` with the lowest log pi gets the weight. If the
+    w = 1 on all other tokens. The `share` of the tokens of each sign with the lowest log pi gets the weight. If the
     mean entropy is not below the target, w is 1 everywhere (arXiv 2606.19236).
 
     Read in the README and the code of hp-luo/STARE at bffb9e7. Variant O1 has negative = 1, variant C2 less than 1.
