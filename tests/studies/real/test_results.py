@@ -46,7 +46,7 @@ def test_the_page_of_the_sums_has_the_control_of_this_study(runs_by_arm: outcome
     of_seed_0 = {key: next(run for run in runs_by_arm[key] if run.seed == 0) for key in (outcomes.BASE, COIN)}
     base, coin = (100 * (run.verdicts(GREEDY)["verdict"] == "correct").mean() for run in of_seed_0.values())
     text = " ".join(Path("results/sums.md").read_text(encoding="utf-8").split())
-    assert f"Its seed 0 fell from {base:.1f} to {coin:.1f} % (greedy, 500 problems)" in text
+    assert f"Seed 0 of that control fell from {base:.1f} to {coin:.1f} % (greedy, 500 problems)" in text
 
 
 def test_a_page_without_a_place_for_the_section_is_refused() -> None:
