@@ -35,6 +35,7 @@ from evals.paths import in_jq, jq
 
 Objects = Sequence[Mapping[str, object]]
 Columns = Mapping[str, str]  # our name -> a path
+_NO_PAIR = re.compile(r"[^\w ./@*?%+-]|\s$|^\s")
 Reads = Callable[[Columns], Sequence[Sample] | None]  # the samples, where the whole file can be read with columns
 
 
@@ -121,9 +122,10 @@ def has_verdicts(rows: Objects) -> bool:
     return any(all(is_label(row.get(name)) for row in rows) for name in named(rows[0], VERDICTS))
 
 
-def argument(columns: Columns) -> str:
-    """`columns=OURS:PATH,...`, quoted where a shell would read it as something else."""
-    plain = not any(re.search("[,:]", path) for path in columns.values())
+def argument(columns: Columns, names: Iterable[str] = ()) -> str:
+    """`columns=OURS:PATH,...`, quoted where a shell would read it as something else. It is an object of JSON where a
+    path, or another of the names, has signs that a pair cannot have."""
+    plain = not any(_NO_PAIR.search(path) for path in (*columns.values(), *names))
     pairs = ",".join(f"{column}:{place}" for column, place in columns.items())
     return shlex.quote(f"columns={pairs if plain else json.dumps(dict(columns))}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from evals.errors import UsageError
 
@@ -30,6 +30,9 @@ _PHRASE = re.compile(
     rf"[^\w\n]*([A-Za-z_][\w /.@%()-]*?)(?:\s*[:=]\s*|\s+)({NUMBER}|nan)\s*(?:%|ms|s|sec|tokens/s)?\s*", re.IGNORECASE
 )
 _BETWEEN = re.compile(r"\s*[|,;]\s*|\s+-\s+")
+_INSIDE = re.compile(r"[(\[]\s*(\d+)\s*/\s*(\d+)\s*[)\]]")  # 3 of 9751 in `Epoch:[1/1](3/9751)`
+_TABLE_ROW = re.compile(rf"\s*[A-Za-z][^:=|,;]*?(?:\s{{2,}}[$]?(?:{NUMBER}|nan)%?){{2,}}\s*", re.IGNORECASE)
+MOST_WORDS = 4  # in the name of a metric; a longer one is a sentence
 
 
 def printed(text: str) -> Iterator[dict[str, float]]:
@@ -66,24 +69,45 @@ def has_objects(text: str) -> bool:
 
 def counted(text: str) -> list[dict[str, float]]:
     """The steps that lines count, each with the names and values behind it or in the lines below it, or [] where no two
-    steps share a name."""
-    rows: list[dict[str, float]] = []
+    steps share a name.
+
+    Where most of these lines have values themselves, those without values are no steps, such as the head of a text that
+    the model wrote. Nor are the lines below them metrics. The name of a metric is short, and stands at two steps or
+    more.
+    """
+    rows: list[tuple[bool, dict[str, float]]] = []  # whether its own line has values, and all of them
     for line in text.splitlines():
         plain = _PROCESS.sub("", _PROCESS.sub("", line))
         counters = list(_COUNTER.finditer(plain))
         if counters:
-            counter = min(counters, key=lambda counter_found: _COUNTERS.index(counter_found[1].lower()))
-            rest = plain[: counter.start()] + "|" + plain[counter.end() :]
-            rows.append({"step": int(counter[2]), **_values(rest)})
+            step, rest = _step_and_rest(plain, counters)
+            values = _values(rest)
+            rows.append((bool(values), {"step": step, **values}))
         elif rows:
-            rows[-1] = _values(plain) | rows[-1]
-    named = [row for row in rows if len(row) > 1]
-    names = Counter(name for row in named for name in row if name != "step")
-    return named if max(names.values(), default=0) > 1 else []
+            rows[-1] = rows[-1][0], _values(plain) | rows[-1][1]
+    mostly = 2 * sum(own for own, _ in rows) > len(rows)
+    steps = [row for own, row in rows if own or not mostly]
+    times = Counter(name for row in steps for name in row)
+    metrics = {name for name, count in times.items() if count > 1 and len(name.split()) <= MOST_WORDS}
+    named = [{name: value for name, value in row.items() if name == "step" or name in metrics} for row in steps]
+    return [row for row in named if len(row) > 1]
+
+
+def _step_and_rest(line: str, counters: Sequence[re.Match[str]]) -> tuple[int, str]:
+    """The step of a line and the line without what counts: after an epoch, the n of the `(n/N)` with the largest N."""
+    counter = min(counters, key=lambda found: _COUNTERS.index(found[1].lower()))
+    rest = line[: counter.start()] + "|" + line[counter.end() :]
+    inside = list(_INSIDE.finditer(line)) if counter[1].lower() == "epoch" else []
+    if not inside:
+        return int(counter[2]), rest
+    return int(max(inside, key=lambda found: int(found[2]))[1]), _INSIDE.sub("|", rest)
 
 
 def _values(text: str) -> dict[str, float]:
-    """The names and values in a line: those between `|`, `,` and ` - `, else `name:value` and `name=value`."""
+    """The names and values in a line: those between `|`, `,` and ` - `, else `name:value` and `name=value`. A row of a
+    table (a name, blanks, several numbers) has none."""
+    if _TABLE_ROW.fullmatch(text):
+        return {}
     values: dict[str, float] = {}
     for part in _BETWEEN.split(text):
         whole = _PHRASE.fullmatch(part)

@@ -417,7 +417,7 @@ def curve_evidence(
         problems: of the benchmark, if known; else what a column n_problems of the curves says.
         recipes: each curve is another recipe, of which the last value counts.
     Raises:
-        UsageError: a curve lacks the metric.
+        UsageError: a curve lacks the metric, or its values are neither shares nor percentages.
     """
     parts, before = [], []
     for seed, curve in curves.items():
@@ -431,6 +431,12 @@ def curve_evidence(
             problems = int(curve[SIZE].dropna().iloc[0])
     scores, overwritten = pd.concat(parts, ignore_index=True), pd.concat(before, ignore_index=True)
     unit = 100 if in_percent(scores["value"]) else 1
+    lowest, highest = scores["value"].min(), scores["value"].max()
+    if not 0 <= lowest <= highest <= unit:
+        raise UsageError(
+            f"metric={metric}: its values are {lowest:g} to {highest:g}. An audit needs shares from 0 to 1, or "
+            "percentages from 0 to 100. A reward outside of them cannot be audited. To draw it, type rlvr curves FILE"
+        )
     scores["value"] /= unit
     overwritten["value"] /= unit
     beside = {} if recipes else _beside(curves, metric, unit)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evals.answer_files.what_to_type import argument
 from evals.audit.reading import in_percent, read_curve
 from evals.audit.tool_faults import known_faults
 from evals.convert import refuse_converted
@@ -34,8 +34,8 @@ NAMES = {  # ours -> what veRL, slime and TRL call it, the last in trackers with
     "train/step_seconds": ("timing_s/step", "step_time"),
 }
 
-_REWARD = re.compile(r"reward|return|score|fitness|correct|acc|success")  # names that a reward may have
-_NO_REWARD = re.compile(r"loss|time|date|(^|_)(pid|t_start|lr|seed|ids?)$")
+_REWARD = re.compile(r"reward|return|score|fitness|correct|acc|success", re.IGNORECASE)  # names that a reward may have
+_NO_REWARD = re.compile(r"loss|time|date|(^|_)(pid|t_start|lr|seed|ids?)$", re.IGNORECASE)
 LARGEST = 1e8  # the largest value of a reward. A larger number is a time.
 
 
@@ -105,13 +105,11 @@ def _read(path: Path, columns: Mapping[str, str]) -> Curve:
         raise UsageError(f"columns: {path}: no metric {missing[0]!r}. It has {available}")
     if not metrics:
         named = [str(column) for column in curve if column != "step"]
-        may_be = [name for name in named if not _NO_REWARD.search(name) and not curve[name].max() > LARGEST]
-        reward = next((name for name in may_be if _REWARD.search(name)), may_be[0] if may_be else "NAME")
-        step = f",step:{columns['step']}" if "step" in columns else ""
-        given = shlex.quote(f"columns=train/reward:{reward}{step}")
-        raise UsageError(
-            f"{path}: no metric of a known name. It has {available}. Type {given}, or another of these names"
-        )
+        may_be = [name for name in named if _REWARD.search(name) and not _NO_REWARD.search(name)]
+        reward = next((name for name in may_be if not curve[name].max() > LARGEST), None)
+        typed = argument({"train/reward": reward or "NAME", **columns}, [*named, *columns.values()])
+        advice = f"Type {typed}" + (", or another of these names" if reward else ". NAME is the metric to draw")
+        raise UsageError(f"{path}: no metric of a known name. It has {available}. {advice}")
     return Curve(path, curve, metrics, known_faults(text, curve))
 
 

@@ -182,3 +182,68 @@ def test_a_download_of_tensorboard_is_a_curve(tmp_path: Path) -> None:
     (tmp_path / "tb.json").write_text("[[1.7e9, 10, 0.5], [1.8e9, 20, 0.75]]")
     assert main(["curves", str(tmp_path / "tb.json"), "columns=curve/x/avg_at_1:Value"]) == 0
     assert Run(tmp_path / "home" / "curves" / "tb-seed0").metrics("curve/x/avg_at_1") == [(10, 0.5), (20, 0.75)]
+
+
+COUNTED_IN_EPOCHS = "".join(
+    f"Epoch:[1/1]({n}/40), Reward: {-2 - n / 100}, Actor Loss: 0.0\n"
+    + (
+        f"[DEBUG] step={n}, sample[0]\nThe sum is x = {n}\nSo the result of the whole sum is: {n}\n[DEBUG] reward={n}\n"
+        if n % 10 == 0
+        else ""
+    )
+    for n in range(1, 41)
+)
+
+
+def test_the_step_of_an_epoch_is_counted_in_it_and_printed_responses_are_no_metrics(tmp_path: Path) -> None:
+    file = tmp_path / "grpo.log"
+    file.write_text(COUNTED_IN_EPOCHS.replace("Epoch:[1/1](3/40)", "Epoch [1/1] [3/40]"))
+    assert main(["curves", str(file), "columns=train/reward:Reward"]) == 0
+    run = Run(tmp_path / "home" / "curves" / "grpo-seed0")
+    assert run.curve == {n: {"train/reward": -2 - n / 100} for n in range(1, 41)}
+    assert run.record["source"]["left"] == ["Actor Loss"]
+
+
+def test_blocks_below_bare_steps_stay_metrics_where_one_line_has_values(tmp_path: Path) -> None:
+    file = tmp_path / "blocks.log"
+    file.write_text("".join(f"--- STEP {n} ---\nreward: {n}\n" for n in (1, 2, 3)) + "Episode 9: loss=1\n")
+    assert main(["curves", str(file)]) == 0
+    assert Run(tmp_path / "home" / "curves" / "blocks-seed0").curve == {n: {"train/reward": n} for n in (1, 2, 3)}
+
+
+def test_a_reward_outside_of_shares_cannot_be_audited(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "grpo.log"
+    file.write_text(COUNTED_IN_EPOCHS)
+    assert main(["audit", str(file), "printed=-2.4", "metric=Reward"]) == 2
+    error = capsys.readouterr().err
+    assert "metric=Reward: its values are -2.4 to -2.01." in error and "cannot be audited" in error
+
+
+@pytest.mark.parametrize(
+    ("names", "advice"),
+    [
+        (["Loss", "Mean Reward"], "Type 'columns=train/reward:Mean Reward', or another"),
+        (["Loss", "Val Accuracy"], "Type 'columns=train/reward:Val Accuracy', or another"),
+        (["K", "IV"], "Type columns=train/reward:NAME. NAME"),
+        (["Loss", "Bench (T3)"], """Type 'columns={"train/reward": "NAME"}'. NAME"""),
+        (["Score (T3)", "Loss"], """Type 'columns={"train/reward": "Score (T3)"}', or another"""),
+    ],
+)
+def test_only_a_name_of_a_reward_is_proposed_in_a_form_that_runs(
+    names: list[str], advice: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "theirs.jsonl"
+    file.write_text("".join(json.dumps({"step": n, **dict.fromkeys(names, n)}) + "\n" for n in (1, 2)))
+    assert main(["curves", str(file)]) == 2
+    error = capsys.readouterr().err
+    assert advice in error
+    typed = advice.removeprefix("Type ").split(". NAME")[0].removesuffix(", or another").replace("NAME", names[1])
+    assert main(["curves", str(file), *shlex.split(typed)]) == 0
+
+
+def test_a_row_of_a_printed_table_is_no_metric(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "eval.log"
+    step = "--- STEP {n} ---\nK=100\nMarket Maker                       15.348          10.694\n"
+    file.write_text("".join(step.format(n=n) for n in (1, 2)))
+    assert main(["curves", str(file)]) == 2
+    assert "It has K. Type" in capsys.readouterr().err
