@@ -48,14 +48,16 @@ def test_the_page_has_the_right_answers_of_its_committed_verdicts(tmp_path: Path
         path.parents[2].name: int((read_parquet(path).to_pandas()["verdict"] == "correct").sum())
         for path in tmp_path.rglob("verdicts.parquet")
     }
-    seeds = [
-        right[name] for name in sorted(right, key=lambda name: name[-1]) if "grpo" in name and "dd4e149c" not in name
-    ]
-    base, control = (next(n for name, n in right.items() if part in name) for part in ("-base-", "-dd4e149c-"))
+    by_seed = sorted(right, key=lambda name: name[-1])
+    controls = [right[name] for name in by_seed if "dd4e149c" in name or "382090a0" in name]
+    seeds = [right[name] for name in by_seed if "1a979e4f" in name or "7bac7267" in name]
+    base = next(n for name, n in right.items() if "-base-" in name)
+    assert len(right) == 1 + len(seeds) + len(controls) == 7
     page = SUMS.with_suffix(".md").read_text(encoding="utf-8")
     assert f"| {base} | 50 | |" in page and f"| {100 * base / 240:.1f} [" in page
     assert f"| {100 * sum(seeds) / 720:.1f} ~[" in page and f"| {', '.join(map(str, seeds))} | 0, 0, 0 | 3 |" in page
-    assert f"| {control} | 239 | 1 |" in page
+    assert f"| {', '.join(map(str, controls))} | 239, 240, 39 | 3 |" in page
+    assert f"+{100 * (sum(seeds) - sum(controls)) / 720:.1f} ~[" in page
     assert f"+{100 * (sum(seeds) / 720 - base / 240):.1f} ~[" in page
     longer = pd.read_csv(SUMS / "tokens_96.csv")
     assert set(Counter(longer["model"]).values()) == {240}
