@@ -129,7 +129,7 @@ def grade_file(
         read=read_of(file, lambda sample: answers[id(sample)]),
         note=file.note,
         empty=file.empty,
-        differing=differing(rows, grades, grader, policy, decided),
+        differing=differing(rows, grades, grader, policy, decided, reasoning),
     )
 
 
