@@ -20,7 +20,7 @@ from evals.answer_files.conventions import convention_effects
 from evals.answer_files.differing import differing
 from evals.answer_files.other_form import unlike
 from evals.answer_files.own import decided_by, file_of, graded_by
-from evals.answer_files.policies import advice, are_letters, policy_effects
+from evals.answer_files.policies import advice, are_letters, policy_effects, program_advice
 from evals.answer_files.read import read_of
 from evals.answer_files.reading import NOTHING_SAID, AnswerFile, Reading, read_answers
 from evals.answer_files.report import SHOWN, GradeReport, agreement
@@ -115,7 +115,7 @@ def grade_file(
         thoughts=sum(has_marker(row.response) for row in rows),
         policies=effects,
         conventions=[] if policy in PROGRAMS else convention_effects(rows, grades, conventions),
-        advice=None
+        advice=program_advice(grades, effects, policy)
         if policy in PROGRAMS
         else advice([row.response for row in rows], grades, effects, policy)
         or unlike(
@@ -129,7 +129,7 @@ def grade_file(
         read=read_of(file, lambda sample: answers[id(sample)]),
         note=file.note,
         empty=file.empty,
-        differing=differing(rows, grades, grader, policy, decided),
+        differing=differing(rows, grades, grader, policy, decided, reasoning),
     )
 
 

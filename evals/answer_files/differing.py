@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from evals.answer_files.conventions import other_conventions
@@ -12,14 +12,14 @@ from evals.answer_files.own import graded_by
 from evals.answer_files.sample import Sample
 from evals.code_execution.program_grader import ProgramGrader
 from evals.code_execution.programs import POLICIES as PROGRAMS
-from evals.grading import Conventions, Grade, Grader
-from evals.grading.extraction import locate
+from evals.grading import Conventions, Grade, Grader, Response
+from evals.grading.extraction import POLICIES, locate
 from evals.grading.grader import outcome
+from evals.grading.reasoning import graded_part
 from evals.grading.verdicts import Verdict
 from evals.markdown import code
 
 GOLD_CUT = "the gold may be cut in the file: words, letters, braces, a percent sign or line breaks"
-POLICIES = ("boxed_last", "boxed_strict", "answer_tag", "qwen")
 
 
 @dataclass(frozen=True)
@@ -36,24 +36,23 @@ class Disagreement:
     cause: str
 
 
-def _programs_differing(rows: Sequence[Sample], grades: Sequence[Grade]) -> list[Disagreement]:
+def _programs_differing(
+    rows: Sequence[Sample], grades: Sequence[Grade], others: Mapping[str, Sequence[Grade]], places: Sequence[int]
+) -> list[Disagreement]:
     causes = {Verdict.CORRECT: "the program passes the tests", Verdict.WRONG: "the program does not pass the tests"}
-    return [
-        Disagreement(
-            number,
-            row.problem_id,
-            "its tests",
-            None,
-            grade.answer,
-            bool(row.expected),
-            str(grade.verdict),
-            causes.get(grade.verdict, "no program found"),
-        )
-        for number, (row, grade) in enumerate(zip(rows, grades, strict=True), 1)
-        if row.expected is not None
-        and grade.verdict is not Verdict.UNSCORED
-        and (grade.verdict is Verdict.CORRECT) != row.expected
-    ]
+    disagreements = []
+    for at, i in enumerate(places):
+        passing = [name for name, grades_of_policy in others.items() if grades_of_policy[at].verdict is Verdict.CORRECT]
+        why = causes.get(grades[i].verdict, "no program found")
+        if rows[i].expected and passing:
+            why = f"{why}. It passes under policy={passing[0]}"
+        disagreements.append(
+            Disagreement(
+                i + 1, rows[i].problem_id, "its tests", None, grades[i].answer, bool(rows[i].expected),
+                str(grades[i].verdict), why,
+            )
+        )  # fmt: skip
+    return disagreements
 
 
 def differing(
@@ -62,15 +61,15 @@ def differing(
     grader: Grader | ProgramGrader,
     policy: str,
     decided: tuple[str, str] | None = None,
+    reasoning: str = "after",
 ) -> list[Disagreement]:
     """Every scored sample whose `expected` differs from our verdict.
 
     Args:
-        grades: of the rows, under `policy`. The extraction of another one of POLICIES may explain a difference.
+        grades: of the rows, under `policy`. Another policy of extraction may explain a difference.
         decided: of verdicts of this project, the policy and the reasoning that decided them.
+        reasoning: the part of a response that holds its program.
     """
-    if policy in PROGRAMS or isinstance(grader, ProgramGrader):
-        return _programs_differing(rows, grades)
     differing_rows = [
         i
         for i, (row, grade) in enumerate(zip(rows, grades, strict=True))
@@ -79,9 +78,10 @@ def differing(
         and (grade.verdict == Verdict.CORRECT) != row.expected
     ]
     triples = [(rows[i].to_grade, rows[i].response, rows[i].finish_reason) for i in differing_rows]
-    grades_by_policy = [
-        grader.grade_responses(triples, policy_name) for policy_name in POLICIES if policy_name != policy
-    ]
+    if isinstance(grader, ProgramGrader):
+        parts = [(gold, *graded_part(response, finish, reasoning)) for gold, response, finish in triples]
+        return _programs_differing(rows, grades, _by_others(grader, parts, policy, PROGRAMS), differing_rows)
+    others = _by_others(grader, triples, policy, POLICIES)
     of_file: Sequence[Grade] = []
     if decided not in (None, (policy, grader.reasoning)):
         of_file = replace(grader, reasoning=decided[1]).grade_responses(triples, decided[0])
@@ -101,11 +101,18 @@ def differing(
             f"the file's verdict is of {graded_by(*decided)}"
             if decided and of_file and (of_file[at].verdict == Verdict.CORRECT) == rows[i].expected
             else cause(
-                rows[i], grades[i], [grades_of_policy[at] for grades_of_policy in grades_by_policy], options[at], policy
+                rows[i], grades[i], {name: of_policy[at] for name, of_policy in others.items()}, options[at], policy
             ),
         )
         for at, i in enumerate(differing_rows)
     ]
+
+
+def _by_others(
+    grader: Grader | ProgramGrader, triples: Sequence[Response], policy: str, policies: Iterable[str]
+) -> dict[str, list[Grade]]:
+    """The grades under each of the policies but the one in use."""
+    return {name: grader.grade_responses(triples, name) for name in policies if name != policy}
 
 
 def _option(gold: str, answer: str, conventions: Conventions, label: bool) -> str | None:
@@ -122,6 +129,7 @@ def anywhere(tags: Sequence[Grade], qwen: Sequence[Grade]) -> list[Grade]:
     return [fallback if tag.answer is None else tag for tag, fallback in zip(tags, qwen, strict=True)]
 
 
+NO_RULE = "no answer by any rule of extraction"
 NOTHING = "[invalid]"  # lm-eval's answer where its filter finds none
 _SEVERAL = r"(?<![\\{]),| or | and "  # not a thin space, nor a comma in 52{,}451
 _SCIENTIFIC = re.compile(r"\d\s*e\s*[-+]?\d|10\s*\^|\\times\s*10", re.IGNORECASE)
@@ -133,35 +141,39 @@ _COMMAND = re.compile(r"\\[A-Za-z]+")
 def cause(
     row: Sample,
     grade: Grade,
-    other_grades: Sequence[Grade],
+    other_grades: Mapping[str, Grade],
     option: str | None = None,
     policy: str = "boxed_last",
 ) -> str:
     """Why a label and our verdict differ, as far as rules can tell from gold and answers, else "other".
 
-    The rules, in order: no answer for us; the answer that another extraction policy finds agrees with the label; the
-    file's gold has braces that do not close, or is their extracted answer to the letter, and ours is more than it
-    (their normalisation took something from both); none found by them; equal text or equal numbers, labelled incorrect
-    (the label itself is doubtful, or asks for a format); a convention of the grader that would agree with the label, by
-    its name; a number in scientific notation; the same number a hundred times larger or smaller; numbers closer than
-    one in a thousand; several values (the same in another order or other brackets; correct for us, without a `x \\in`
-    or otherwise; one or some of them; others); a left-hand side; units, words or symbols that one side lacks; correct
-    for us in another form than the gold's.
+    The rules, in order: no answer for us; the answer that another extraction policy finds is correct as the label says,
+    or is the one that they extracted and refused; the file's gold has braces that do not close, or is their extracted
+    answer to the letter, and ours is more than it (their normalisation took something from both); none found by them;
+    equal text or equal numbers, labelled incorrect (the label itself is doubtful, or asks for a format); a convention
+    of the grader that would agree with the label, by its name; a number in scientific notation; the same number a
+    hundred times larger or smaller; numbers closer than one in a thousand; several values (the same in another order or
+    other brackets; correct for us, without a `x \\in` or otherwise; one or some of them; others); a left-hand side;
+    units, words or symbols that one side lacks; correct for us in another form than the gold's; two numbers that differ
+    in value.
 
     Args:
-        others: of the same response under other extraction policies.
+        other_grades: of the same response, by the name of the extraction policy.
         option: under which the verdict would be the label's. policy: of `grade`.
     """
     gold, answer = read_gold(row.gold), grade.answer
-    answered = [g for g in other_grades if g.answer not in (None, answer)]
-    agreeing = any((grade_elsewhere.verdict == Verdict.CORRECT) == row.expected for grade_elsewhere in answered)
+    answered = {name: other for name, other in other_grades.items() if other.answer not in (None, answer)}
+    agreeing = [name for name, other in answered.items() if _as_they(row, name, other)]
     if answer is None:
         if grade.verdict == Verdict.TRUNCATED:
             return "cut off before an answer"
         form = "in a box" if policy.startswith("boxed") else f"in the form of {policy}"
-        return f"answer not {form}" if agreeing else "no answer by any rule of extraction"
+        if agreeing:
+            return f"answer not {form}, but read by policy={agreeing[0]}"
+        reading = [name for name in answered if name != "whole"]  # any response is an answer for it
+        return f"no answer {form}, and another value read by policy={reading[0]}" if reading else NO_RULE
     if agreeing:
-        return "another part of the response was extracted"
+        return f"read by policy={agreeing[0]}"
     if gold_is_cut(row, answer):
         return GOLD_CUT
     if row.their_answer == NOTHING and not row.expected:
@@ -172,6 +184,15 @@ def cause(
     if option is not None:
         return _by_convention(option, bool(row.expected))
     return _cause_by_form(gold, answer, grade.verdict == Verdict.CORRECT)
+
+
+def _as_they(row: Sample, policy: str, other: Grade) -> bool:
+    """Whether a grade under another policy explains the label: correct as it says, or wrong with the part of the
+    response that they extracted. A wrong answer alone says nothing, because most other parts of a response are wrong.
+    """
+    if row.expected or other.verdict == Verdict.CORRECT:
+        return bool(row.expected) and other.verdict == Verdict.CORRECT
+    return policy != "whole" and row.their_answer is not None and _bare(row.their_answer) == _bare(other.answer or "")
 
 
 def _cause_by_form(gold: str, answer: str, correct: bool) -> str:
@@ -194,7 +215,9 @@ def _cause_by_form(gold: str, answer: str, correct: bool) -> str:
         return "left-hand side or equation"
     if _words(gold) != _words(answer):
         return "units, words or symbols"
-    return "equal in another form" if correct else "other"
+    if correct:
+        return "equal in another form"
+    return "other" if a is None or b is None else "differs in value"
 
 
 def read_gold(text: str) -> str:

@@ -34,7 +34,7 @@ def as_label(value: object, threshold: float | None = None, reached: bool = True
         f"{value!r} is no verdict. Expected true or false, 1 or 0"
         + (
             ". Or type label_threshold=1: 1 is correct, less is not"
-            if reached and isinstance(number, int | float)
+            if reached and isinstance(number, int | float) and -1 <= number <= 1
             else ""
         )
     )

@@ -112,6 +112,18 @@ def policy_effects(
     return sorted(effects, key=lambda effect: -effect.correct)
 
 
+def program_advice(grades: Sequence[Grade], effects: Sequence[PolicyEffect], used: str) -> str | None:
+    """The policy under which most programs pass, where most fail under the one in use and more pass under that, else
+    None."""
+    correct = sum(grade.verdict is Verdict.CORRECT for grade in grades)
+    best = max(effects, key=lambda effect: effect.correct, default=None)
+    if best is None or 2 * correct > len(grades) or best.correct <= correct:
+        return None
+    return (
+        f"{correct} of {len(grades)} programs pass in the form of {used}; policy={best.policy}, {best.correct} correct"
+    )
+
+
 def advice(responses: Sequence[str], grades: Sequence[Grade], effects: Sequence[PolicyEffect], used: str) -> str | None:
     """Which policy reads the responses, where most ended without an answer in the form of the one in use, else None.
 

@@ -20,7 +20,7 @@ from evals.answer_files.sample import Sample, settled
 from evals.answer_files.their_scores import TheirScore, recomputed
 from evals.answer_files.told import file_notes
 from evals.answer_files.values import Unread, short
-from evals.answer_files.what_to_type import columns_to_name, missing_gold, missing_response, unread
+from evals.answer_files.what_to_type import columns_to_name, missing_gold, missing_response, no_verdict, unread
 from evals.code_execution.program_grader import is_gold
 from evals.errors import UsageError
 from evals.paths import ABSENT, reach, refuse_mixed
@@ -181,9 +181,7 @@ def read_answers(path: Path | Sequence[Path], reading: Reading = NOTHING_SAID) -
     wanted = [] if form is None else form.about.wanted
     samples = [sample for part in parts for _, sample in part.samples]
     labels, label = _choose_label(paths[0], samples, reading.label, wanted)
-    labelled = [
-        _labelled(part.path, number, sample, label, reading) for part in parts for number, sample in part.samples
-    ]
+    labelled = [_labelled(part, number, sample, label, reading) for part in parts for number, sample in part.samples]
     several = sum(sample.several for sample in labelled)
     plain = form is None or form is Rows
     return AnswerFile(
@@ -353,13 +351,14 @@ def _choose_label(
     return names, next(whole, next(iter(wanted), None))
 
 
-def _labelled(path: Path, number: int, sample: Sample, label: str | None, reading: Reading) -> Sample:
+def _labelled(part: _Part, number: int, sample: Sample, label: str | None, reading: Reading) -> Sample:
     """The sample with the verdict that is compared, and what was extracted for it."""
     if label is None:
         return sample
     try:
         verdict = as_label(sample.labels.get(label), reading.label_threshold)
     except ValueError as error:
-        raise UsageError(f"{path}, row {number}: {label}: {error}") from error
+        advice = f". {no_verdict(part.objects[number - 1])}" if part.plain else ""
+        raise UsageError(f"{part.path}, row {number}: {label}: {error}{advice}") from error
     their_answer = sample.answers.get(label) if sample.answers else sample.their_answer
     return replace(sample, expected=verdict, their_answer=their_answer)

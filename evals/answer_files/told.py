@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 
 from evals.answer_files.listing import paths_of
+from evals.answer_files.names import PROBLEM_IDS, ROW_IDS, named
 from evals.answer_files.read import extracted
 from evals.answer_files.sample import Sample
 from evals.answer_files.values import is_number, responses_of
@@ -59,7 +60,29 @@ def file_notes(objects: Objects, samples: Sequence[tuple[int, Sample]], gold: st
             f"answer may be the model's own, because it is the answer of nearly all responses, and {rivals[0]} often "
             f"has the same value. If that is the gold, type columns=answer:{rivals[0]},response:{response}"
         )
-    return sentences + _systems(objects, samples)
+    return sentences + _one_text(objects, samples) + _systems(objects, samples)
+
+
+def _one_text(objects: Objects, samples: Sequence[tuple[int, Sample]]) -> list[str]:
+    """A column of ids that tells rows apart, where few rows share the text by which the problems are told apart."""
+    rows_of = Counter(number for number, _ in samples)
+    problems = Counter(sample.problem_id for _, sample in samples)
+    shared = sum(count for count in problems.values() if count > 1)
+    if set(rows_of.values()) != {1} or not 0 < 2 * shared <= len(samples):
+        return []
+    if any(sample.problem_id != sample.problem for _, sample in samples):
+        return []
+    ids = [
+        name
+        for name in named(objects[0], PROBLEM_IDS, ROW_IDS)
+        if len({str(r.get(name)) for r in objects}) == len(objects)
+    ]
+    if not ids:
+        return []
+    return [
+        f"rows whose problem has the text of another row's: {shared}. They count as samples of one problem. If each is "
+        f"a problem of its own, type columns=problem_id:{ids[0]}"
+    ]
 
 
 def _has_aliases(gold: str) -> bool:

@@ -89,8 +89,16 @@ def missing_gold(row: Mapping[str, object]) -> str:
     """That a row has no gold, and what to type."""
     return (
         "this row has no gold answer. If one of its paths leads to it, type columns=answer:PATH. If the gold answers "
-        "are in another file, type gold=FILE. FILE needs answer, and problem_id or problem. The row has these "
-        f"paths:\n{listing(row)}"
+        "are in another file, type gold=FILE. FILE needs problem_id or problem, and answer. For programs it is the "
+        f"benchmark's own file of tasks, such as HumanEval.jsonl. The row has these paths:\n{listing(row)}"
+    )
+
+
+def no_verdict(row: Mapping[str, object]) -> str:
+    """That a column of verdicts has another meaning, perhaps, and what to type."""
+    return (
+        "The column may have another meaning in this file. To say which paths hold what, type "
+        f"columns=answer:PATH,response:PATH,expected:PATH. The row has these paths:\n{listing(row)}"
     )
 
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 
 from evals import answer_files, grading
-from evals.answer_files.differing import GOLD_CUT, POLICIES, differing
+from evals.answer_files.differing import GOLD_CUT, differing
 from evals.answer_files.reading import Reading, read_answers
 from evals.answer_files.sample import Sample
 from evals.answer_files.table import columns_of_responses
@@ -24,6 +24,7 @@ from evals.stats.intervals import Interval, over_problems
 from evals.stats.score import score, score_text
 from studies.ledger.corpus import Files, Series
 
+POLICIES = ("boxed_last", "boxed_strict", "answer_tag", "qwen")  # whose scores the pages have
 COMPARED = "ours"  # our verdict on the answer wherever it stands (`evals.answer_files.differing.anywhere`)
 STRICT = "boxed_strict"
 

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from evals.answer_files.differing import POLICIES
 from evals.audit import Audit, Evidence, Selection, selection
 from evals.stats.intervals import over_problems
 from harness.spec import catalogue
 from harness.tables.elsewhere import elsewhere_rows
 from studies.ledger.corpus import Series
-from studies.ledger.graded import COMPARED, explained, gap, share
+from studies.ledger.graded import COMPARED, POLICIES, explained, gap, share
 
 MISSING = float("nan")
 

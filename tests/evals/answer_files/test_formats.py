@@ -126,14 +126,14 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         ("e^{it}+Ax", "e^{i t} + xA", "other"),  # products of letters, and no words
         ("5 \\text{cm}", "6 \\text{cm}", "other"),
         ("(+5)(b+2)", "(a + 5)(b + 2)", GOLD_CUT),
-        ("3", "4", "other"),
+        ("3", "4", "differs in value"),
         ("28", "28\\%", "the same number, written otherwise"),
         ("3", None, "no answer by any rule of extraction"),
     ],
 )
 def test_each_disagreement_has_its_cause(gold: str, answer: str | None, expected: str) -> None:
     grade = Grade(Verdict.WRONG if answer else Verdict.NO_ANSWER, answer)
-    assert cause(labelled(gold, True), grade, [grade]) == expected
+    assert cause(labelled(gold, True), grade, {"qwen": grade}) == expected
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_each_disagreement_has_its_cause(gold: str, answer: str | None, expected
 )
 def test_each_doubtful_label_has_its_cause(gold: str, answer: str, expected: str) -> None:
     [grade] = Grader().grade_answers([(gold, answer)])
-    assert grade.verdict == "correct" and cause(labelled(gold, False), grade, [grade]) == expected
+    assert grade.verdict == "correct" and cause(labelled(gold, False), grade, {"qwen": grade}) == expected
 
 
 def test_of_a_gold_that_is_a_solution_its_answer_is_compared() -> None:
@@ -158,8 +158,8 @@ def test_of_a_gold_that_is_a_solution_its_answer_is_compared() -> None:
     none."""
     row = labelled("If 2 hens lay 3, 4 and 5 eggs, 2+3 = 5\n#### 20", False)
     [grade] = Grader().grade_answers([("20", "20")])
-    assert cause(row, grade, [grade]) == "equal to the gold, labelled incorrect"
-    assert cause(replace(row, their_answer="[invalid]"), grade, [grade]) == "no answer by their extraction"
+    assert cause(row, grade, {"qwen": grade}) == "equal to the gold, labelled incorrect"
+    assert cause(replace(row, their_answer="[invalid]"), grade, {"qwen": grade}) == "no answer by their extraction"
     [disagreement] = differing([replace(row, problem_id="1", response="It is \\boxed{20}")], [grade], Grader(), "qwen")
     assert (disagreement.gold, disagreement.cause) == ("20", "equal to the gold, labelled incorrect")
 
@@ -169,28 +169,42 @@ def test_a_gold_that_their_normalisation_cut() -> None:
     row = replace(labelled("", True), their_answer="")
     east = Grade(Verdict.WRONG, "\\text{east}")
     assert (
-        cause(row, east, []) == "the gold may be cut in the file: words, letters, braces, a percent sign or line breaks"
+        cause(row, east, {}) == "the gold may be cut in the file: words, letters, braces, a percent sign or line breaks"
     )
-    assert cause(replace(row, expected=False), Grade(Verdict.CORRECT, "\\text{east}"), []).startswith("units")
+    assert cause(replace(row, expected=False), Grade(Verdict.CORRECT, "\\text{east}"), {}).startswith("units")
     quarter = Grade(Verdict.WRONG, "\\frac{1}{4}")  # a pattern stopped at the first brace that closes
-    assert cause(labelled("\\frac{1", True), quarter, []).startswith("the gold may be cut in the file")
-    assert cause(labelled("\\left\\{1", True), quarter, []) == "other"
-    assert cause(replace(row, their_answer="west"), east, []).startswith("units")
+    assert cause(labelled("\\frac{1", True), quarter, {}).startswith("the gold may be cut in the file")
+    assert cause(labelled("\\left\\{1", True), quarter, {}) == "other"
+    assert cause(replace(row, their_answer="west"), east, {}).startswith("units")
 
 
 def test_an_answer_in_another_form_is_said_of_the_policy_in_use() -> None:
     row, none, correct = labelled("5", True), Grade(Verdict.NO_ANSWER, None), Grade(Verdict.CORRECT, "5")
-    assert cause(row, none, [correct]) == "answer not in a box"
-    assert cause(row, none, [correct], policy="hashes") == "answer not in the form of hashes"
+    assert cause(row, none, {"qwen": correct}) == "answer not in a box, but read by policy=qwen"
+    assert cause(row, none, {"qwen": correct}, policy="hashes").startswith("answer not in the form of hashes, but")
+
+
+def test_a_reason_says_only_what_was_computed() -> None:
+    """A wrong part of a response explains no refusal, unless they extracted it. A policy that reads a value is one."""
+    row, whole = labelled("\\frac43", False), Grade(Verdict.CORRECT, "\\frac{4}{3}")
+    none = Grade(Verdict.NO_ANSWER, None)
+    two = Grade(Verdict.WRONG, "2")
+    assert cause(row, whole, {"qwen": two}, policy="whole") == "equal in another form"
+    assert cause(replace(row, their_answer="2"), whole, {"qwen": two}) == "read by policy=qwen"
+    read = cause(labelled("106", True), none, {"whole": two, "qwen": Grade(Verdict.WRONG, "106.12")})
+    assert read == "no answer in a box, and another value read by policy=qwen"
+    assert cause(labelled("106", True), none, {"whole": two, "qwen": none}) == "no answer by any rule of extraction"
+    letter = {"whole": Grade(Verdict.CORRECT, '"C. Leucovorin')}
+    assert cause(labelled("C", True), none, letter, policy="letter").endswith("letter, but read by policy=whole")
 
 
 def test_cause_is_the_extraction_where_another_policy_agrees_with_the_label() -> None:
     wrong, boxed = Grade(Verdict.WRONG, "7"), Grade(Verdict.CORRECT, "5")
     row = labelled("5", True)
-    assert cause(row, wrong, [wrong, boxed]) == "another part of the response was extracted"
+    assert cause(row, wrong, {"qwen": wrong, "boxed_first": boxed}) == "read by policy=boxed_first"
     nothing = Grade(Verdict.NO_ANSWER, None)  # no answer agrees with no label
     row = labelled("5", False)
-    assert cause(row, Grade(Verdict.CORRECT, "5"), [nothing]).startswith("equal to the gold")
+    assert cause(row, Grade(Verdict.CORRECT, "5"), {"qwen": nothing}).startswith("equal to the gold")
 
 
 @pytest.mark.slow

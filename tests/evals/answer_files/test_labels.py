@@ -190,3 +190,18 @@ def test_a_page_for_the_authors_is_in_their_words(tmp_path: Path) -> None:
     options = [f"{name}={value}" for name in switches for value in ("false", "true")]
     assert len({in_words(f"a convention: {option} accepts it") for option in options}) == len(options) == 6
     assert not any("=" in in_words(f"a convention: {option} accepts it") for option in options)
+
+
+@pytest.mark.parametrize("value", ["B", "maybe", 18, "18"])
+def test_a_column_of_another_meaning_is_listed_with_the_others_and_nothing_is_proposed(
+    tmp_path: Path, value: Any
+) -> None:
+    """`expected` is the gold of some files, and `answer` what they extracted."""
+    path = lines(tmp_path, {"problem_id": 1, "expected": value, "response": "B", "answer": "B", "correct": True})
+    with pytest.raises(ValueError, match="is no verdict") as caught:
+        read_answers(path)
+    message = str(caught.value)
+    assert "type columns=answer:PATH,response:PATH,expected:PATH" in message and "label_threshold" not in message
+    assert "  correct " in message and "  answer " in message
+    columns = {"answer": "answer", "response": "response", "expected": "correct"}
+    assert read_answers(path, Reading(columns)).rows[0].expected is True

