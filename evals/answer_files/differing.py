@@ -37,12 +37,14 @@ class Disagreement:
 
 
 def _programs_differing(
-    rows: Sequence[Sample], grades: Sequence[Grade], others: Mapping[str, Sequence[Grade]], places: Sequence[int]
+    rows: Sequence[Sample], grades: Sequence[Grade], by_policy: Mapping[str, Sequence[Grade]], places: Sequence[int]
 ) -> list[Disagreement]:
     causes = {Verdict.CORRECT: "the program passes the tests", Verdict.WRONG: "the program does not pass the tests"}
     disagreements = []
     for at, i in enumerate(places):
-        passing = [name for name, grades_of_policy in others.items() if grades_of_policy[at].verdict is Verdict.CORRECT]
+        passing = [
+            name for name, grades_of_policy in by_policy.items() if grades_of_policy[at].verdict is Verdict.CORRECT
+        ]
         why = causes.get(grades[i].verdict, "no program found")
         if rows[i].expected and passing:
             why = f"{why}. It passes under policy={passing[0]}"
@@ -81,7 +83,7 @@ def differing(
     if isinstance(grader, ProgramGrader):
         parts = [(gold, *graded_part(response, finish, reasoning)) for gold, response, finish in triples]
         return _programs_differing(rows, grades, _by_others(grader, parts, policy, PROGRAMS), differing_rows)
-    others = _by_others(grader, triples, policy, POLICIES)
+    by_policy = _by_others(grader, triples, policy, POLICIES)
     of_file: Sequence[Grade] = []
     if decided not in (None, (policy, grader.reasoning)):
         of_file = replace(grader, reasoning=decided[1]).grade_responses(triples, decided[0])
@@ -101,7 +103,7 @@ def differing(
             f"the file's verdict is of {graded_by(*decided)}"
             if decided and of_file and (of_file[at].verdict == Verdict.CORRECT) == rows[i].expected
             else cause(
-                rows[i], grades[i], {name: of_policy[at] for name, of_policy in others.items()}, options[at], policy
+                rows[i], grades[i], {name: of_policy[at] for name, of_policy in by_policy.items()}, options[at], policy
             ),
         )
         for at, i in enumerate(differing_rows)

@@ -85,8 +85,8 @@ def counted(text: str) -> list[dict[str, float]]:
             rows.append((bool(values), {"step": step, **values}))
         elif rows:
             rows[-1] = rows[-1][0], _values(plain) | rows[-1][1]
-    mostly = 2 * sum(own for own, _ in rows) > len(rows)
-    steps = [row for own, row in rows if own or not mostly]
+    mostly = 2 * sum(has_values for has_values, _ in rows) > len(rows)
+    steps = [row for has_values, row in rows if has_values or not mostly]
     times = Counter(name for row in steps for name in row)
     metrics = {name for name, count in times.items() if count > 1 and len(name.split()) <= MOST_WORDS}
     named = [{name: value for name, value in row.items() if name == "step" or name in metrics} for row in steps]
@@ -95,12 +95,12 @@ def counted(text: str) -> list[dict[str, float]]:
 
 def _step_and_rest(line: str, counters: Sequence[re.Match[str]]) -> tuple[int, str]:
     """The step of a line and the line without what counts: after an epoch, the n of the `(n/N)` with the largest N."""
-    counter = min(counters, key=lambda found: _COUNTERS.index(found[1].lower()))
+    counter = min(counters, key=lambda match: _COUNTERS.index(match[1].lower()))
     rest = line[: counter.start()] + "|" + line[counter.end() :]
     inside = list(_INSIDE.finditer(line)) if counter[1].lower() == "epoch" else []
     if not inside:
         return int(counter[2]), rest
-    return int(max(inside, key=lambda found: int(found[2]))[1]), _INSIDE.sub("|", rest)
+    return int(max(inside, key=lambda match: int(match[2]))[1]), _INSIDE.sub("|", rest)
 
 
 def _values(text: str) -> dict[str, float]:

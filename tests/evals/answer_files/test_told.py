@@ -142,9 +142,9 @@ def test_two_problems_of_one_text_are_said_where_an_id_tells_them_apart(tmp_path
     rows = [{"id": n, "problem": f"p{max(n, 1)}", "answer": "5", "response": r"\boxed{5}"} for n in range(5)]
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    said = "rows whose problem has the text of another row's: 2."
+    sentence = "rows whose problem has the text of another row's: 2."
     [note] = [note for note in read_answers(path, NAMED).sizes[0][4] if note.startswith("rows whose")]
-    assert note.startswith(said) and note.endswith("type columns=problem_id:id")
+    assert note.startswith(sentence) and note.endswith("type columns=problem_id:id")
     assert not any(
         note.startswith("rows whose")
         for note in read_answers(path, Reading({**NAMED.columns, "problem_id": "id"})).sizes[0][4]
