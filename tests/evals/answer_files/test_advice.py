@@ -752,8 +752,11 @@ def test_a_letter_in_chinese_brackets() -> None:
 
 def test_advice_with_spaces_is_quoted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "log.txt"
-    path.write_text("".join(f"step: {s} | average reward score: {s / 4} | time (s): 3.5\n" for s in (1, 2)))
+    text = "".join(f"step: {s} | average reward score: {s / 4} | time (s): 3.5\n" for s in (1, 2))
+    path.write_text(text.replace(" (s)", ""))
     assert "'columns=train/reward:average reward score'" in message(capsys, "curves", path)
+    path.write_text(text)  # a pair cannot have brackets, and the next name may be time (s)
+    assert """'columns={"train/reward": "average reward score"}'""" in message(capsys, "curves", path)
 
 
 def test_a_metric_of_an_mlflow_store_is_a_curve() -> None:
