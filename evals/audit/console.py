@@ -76,13 +76,17 @@ def counted(text: str) -> list[dict[str, float]]:
     more.
     """
     rows: list[tuple[bool, dict[str, float]]] = []  # whether its own line has values, and all of them
+    before, last = 0, (0, 0, 0)  # steps of the epochs before; epoch, step in it and its steps, of the line before
     for line in text.splitlines():
         plain = _PROCESS.sub("", _PROCESS.sub("", line))
         counters = list(_COUNTER.finditer(plain))
         if counters:
-            step, rest = _step_and_rest(plain, counters)
+            place, rest = _place_and_rest(plain, counters)
+            if place[2]:
+                before += last[2] if place[0] > last[0] and place[1] < last[1] else 0  # each epoch counts from 1
+                last = place
             values = _values(rest)
-            rows.append((bool(values), {"step": step, **values}))
+            rows.append((bool(values), {"step": place[1] + (before if place[2] else 0), **values}))
         elif rows:
             rows[-1] = rows[-1][0], _values(plain) | rows[-1][1]
     mostly = 2 * sum(has_values for has_values, _ in rows) > len(rows)
@@ -93,14 +97,16 @@ def counted(text: str) -> list[dict[str, float]]:
     return [row for row in named if len(row) > 1]
 
 
-def _step_and_rest(line: str, counters: Sequence[re.Match[str]]) -> tuple[int, str]:
-    """The step of a line and the line without what counts: after an epoch, the n of the `(n/N)` with the largest N."""
+def _place_and_rest(line: str, counters: Sequence[re.Match[str]]) -> tuple[tuple[int, int, int], str]:
+    """(Epoch, step, the epoch's steps) of a line, and the line without what counts. The step after an epoch is the n of
+    the `(n/N)` with the largest N. Elsewhere the epoch and its steps are 0."""
     counter = min(counters, key=lambda match: _COUNTERS.index(match[1].lower()))
     rest = line[: counter.start()] + "|" + line[counter.end() :]
-    inside = list(_INSIDE.finditer(line)) if counter[1].lower() == "epoch" else []
+    inside = list(_INSIDE.finditer(rest)) if counter[1].lower() == "epoch" else []
     if not inside:
-        return int(counter[2]), rest
-    return int(max(inside, key=lambda match: int(match[2]))[1]), _INSIDE.sub("|", rest)
+        return (0, int(counter[2]), 0), rest
+    step, steps = max(((int(match[1]), int(match[2])) for match in inside), key=lambda pair: pair[1])
+    return (int(counter[2]), step, steps), _INSIDE.sub("|", rest)
 
 
 def _values(text: str) -> dict[str, float]:

@@ -247,3 +247,14 @@ def test_a_row_of_a_printed_table_is_no_metric(tmp_path: Path, capsys: pytest.Ca
     file.write_text("".join(step.format(n=n) for n in (1, 2)))
     assert main(["curves", str(file)]) == 2
     assert "It has K. Type" in capsys.readouterr().err
+
+
+def test_steps_that_begin_again_in_each_epoch_follow_those_of_the_epoch_before(tmp_path: Path) -> None:
+    file = tmp_path / "epochs.log"
+    for total in (False, True):  # counted in each epoch of 3 steps, or over both
+        places = [(e, e * 3 * total + n, e * 3 + n) for e in range(2) for n in (1, 2, 3)]
+        steps = 6 if total else 3
+        file.write_text("".join(f"Epoch:[{e + 1}/2]({n}/{steps}), reward: {value}\n" for e, n, value in places))
+        assert main(["curves", str(file)]) == 0
+        run = Run(tmp_path / "home" / "curves" / "epochs-seed0")
+        assert run.curve == {n: {"train/reward": n} for n in range(1, 7)}
