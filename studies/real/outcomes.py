@@ -48,7 +48,7 @@ CURVE_CLAIMS = (
         ("entropy_advantage/grpo_entropy_advantage", "forking_tokens/top20", "erpo/erpo"),
     ),
     CurveClaim(
-        "the late gain is larger than GRPO's",
+        "more of the gain comes late than GRPO's",
         "train/reward",
         LAST_QUARTER,
         "higher",
