@@ -244,6 +244,14 @@ def _told_of(source: Mapping[str, Any]) -> list[str]:
         lines.append(f"in place of {source['in_place_of']}, which had this name; name=NAME keeps both")
     if source["percent"]:
         lines.append(f"in percent in the file, kept as shares: {', '.join(source['percent'])}")
+    rows, step, rows_of_step = source["repeats"]
+    if rows:
+        lines.append(
+            paragraph(
+                f"{rows} rows are not kept, because a later row of their step has other values. Step {step:g} has "
+                f"{rows_of_step} rows. If they are several runs, write the rows of each run to a file"
+            )
+        )
     lines += [paragraph(f"a known fault of the tool: {fault}") for fault in source["faults"]]
     if source["left"]:
         lines.append(paragraph(f"left out (columns=OURS:THEIRS takes them): {', '.join(source['left'])}"))

@@ -240,8 +240,23 @@ def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.
     curve.attrs["words"] = sorted(
         {name for row in whole for name, content in row.items() if content and isinstance(content, str)}
     )
+    curve.attrs["replaced"] = _replaced(table)
     curve.attrs["repeated"] = table[table["step"].duplicated(keep=False)].to_dict("list")
     return curve
+
+
+def _replaced(table: pd.DataFrame) -> tuple[int, float, int]:
+    """How many rows a later row of the same step replaces, the step with the most rows, and how many it has.
+
+    A row is replaced if a later row of its step has another value of a metric.
+    """
+    metrics = [column for column in table if column != "step"]
+    last = table.groupby("step")[metrics].transform("last")
+    replaced = ((table[metrics] != last) & table[metrics].notna()).any(axis=1)
+    rows_of_step = table["step"][replaced].value_counts()
+    return int(replaced.sum()), *(
+        (rows_of_step.index[0], int(rows_of_step.iloc[0]) + 1) if len(rows_of_step) else (0, 0)
+    )
 
 
 def _refuse_labels(name: str, rows: Sequence[Row], table: pd.DataFrame, step: str) -> None:

@@ -139,6 +139,7 @@ def _write(curve: Curve, folder: Path, name: str, seed: int) -> None:
         "columns": metrics,
         "left": [str(column) for column in table if column not in ("step", *metrics.values())]
         + [f"{name} (no number)" for name in curve.table.attrs["words"] if name not in table],
+        "repeats": curve.table.attrs["replaced"],
         "replaced": before is not None,
         "in_place_of": before if before != str(curve.path) else None,
         "percent": percent,

@@ -204,6 +204,42 @@ def test_the_step_of_an_epoch_is_counted_in_it_and_printed_responses_are_no_metr
     assert run.record["source"]["left"] == ["Actor Loss"]
 
 
+def test_steps_in_a_printed_solution_are_no_steps_of_the_training(tmp_path: Path) -> None:
+    """Two lines of the training among nine heads of a solution: 2 steps, though most lines that count are heads."""
+    file = tmp_path / "sft.log"
+    solution = "".join(f"**Step {n}: Calculate the distance**\nDistance = {n} km\n" for n in range(1, 10))
+    file.write_text(f"[step 25] avg_loss=-0.1 acc=0.06\n{solution}[step 50] avg_loss=-0.2 acc=0.01\n")
+    assert main(["curves", str(file), "columns=train/reward:acc"]) == 0
+    assert Run(tmp_path / "home" / "curves" / "sft-seed0").curve == {
+        25: {"train/reward": 0.06},
+        50: {"train/reward": 0.01},
+    }
+
+
+def test_rows_that_a_later_row_of_their_step_replaces_are_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Three runs in one file: step 1 has three rows and step 2 two, so 3 of 5 rows are replaced. The row beside it
+    repeats step 2 with a metric of its own, which replaces nothing."""
+    file = tmp_path / "history.jsonl"
+    steps = [
+        (1, {"reward": 0.1}),
+        (1, {"reward": 0.2}),
+        (2, {"reward": 0.3}),
+        (1, {"reward": 0.4}),
+        (2, {"reward": 0.5}),
+    ]
+    rows = [*steps, (2, {"lr": 0.01})]
+    file.write_text("".join(json.dumps({"step": step} | values) + "\n" for step, values in rows))
+    assert main(["curves", str(file)]) == 0
+    assert "3 rows are not kept, because a later row of their step has other values. Step 1 has 3 rows." in " ".join(
+        capsys.readouterr().out.split()
+    )
+    file.write_text("".join(json.dumps({"step": step} | values) + "\n" for step, values in rows[3:]))
+    assert main(["curves", str(file)]) == 0
+    assert "not kept" not in capsys.readouterr().out
+
+
 def test_blocks_below_bare_steps_stay_metrics_where_one_line_has_values(tmp_path: Path) -> None:
     file = tmp_path / "blocks.log"
     file.write_text("".join(f"--- STEP {n} ---\nreward: {n}\n" for n in (1, 2, 3)) + "Episode 9: loss=1\n")
