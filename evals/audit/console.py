@@ -71,11 +71,12 @@ def counted(text: str) -> list[dict[str, float]]:
     """The steps that lines count, each with the names and values behind it or in the lines below it, or [] where no two
     steps share a name.
 
-    Where two of these lines have values of one name themselves, lines without values are no steps, such as a head of a
-    text that the model wrote. Nor are the lines below them metrics. The name of a metric is short, and stands at two
+    Where most of these lines have values themselves, those without values are no steps. Where two have values of one
+    name, a line of words without values is no step, such as a head of a text that the model wrote. Nor are the lines
+    below them metrics. The name of a metric is short, and stands at two
     steps or more.
     """
-    rows: list[tuple[set[str], dict[str, float]]] = []  # the names in its own line, and all values
+    rows: list[tuple[set[str], bool, dict[str, float]]] = []  # names in its line, whether it has words, all values
     before, last = 0, (0, 0, 0)  # steps of the epochs before; epoch, step in it and its steps, of the line before
     for line in text.splitlines():
         plain = _PROCESS.sub("", _PROCESS.sub("", line))
@@ -86,12 +87,13 @@ def counted(text: str) -> list[dict[str, float]]:
                 before += last[2] if place[0] > last[0] and place[1] < last[1] else 0  # each epoch counts from 1
                 last = place
             values = _values(rest)
-            rows.append((set(values), {"step": place[1] + (before if place[2] else 0), **values}))
+            words = re.search(r"[A-Za-z]{2}", rest) is not None
+            rows.append((set(values), words, {"step": place[1] + (before if place[2] else 0), **values}))
         elif rows:
-            rows[-1] = rows[-1][0], _values(plain) | rows[-1][1]
-    beside = Counter(name for names, _ in rows for name in names)
-    recurs = any(count > 1 for count in beside.values())
-    steps = [row for names, row in rows if names or not recurs]
+            rows[-1] = *rows[-1][:2], _values(plain) | rows[-1][2]
+    mostly = 2 * sum(bool(names) for names, *_ in rows) > len(rows)
+    recurs = any(count > 1 for count in Counter(name for names, *_ in rows for name in names).values())
+    steps = [row for names, words, row in rows if names or not (mostly or (recurs and words))]
     times = Counter(name for row in steps for name in row)
     metrics = {name for name, count in times.items() if count > 1 and len(name.split()) <= MOST_WORDS}
     named = [{name: value for name, value in row.items() if name == "step" or name in metrics} for row in steps]

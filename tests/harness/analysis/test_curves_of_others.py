@@ -216,6 +216,16 @@ def test_steps_in_a_printed_solution_are_no_steps_of_the_training(tmp_path: Path
     }
 
 
+def test_bare_heads_of_steps_stay_steps_beside_lines_of_epochs(tmp_path: Path) -> None:
+    """Two lines have values of one name, and four heads have theirs below: no head is dropped."""
+    file = tmp_path / "heads.log"
+    heads = [f"--- STEP {n} ---\nreward: {n}\n" for n in range(1, 5)]
+    file.write_text(f"{heads[0]}{heads[1]}Epoch 8: loss=0.5\n{heads[2]}{heads[3]}Epoch 9: loss=0.4\n")
+    assert main(["curves", str(file)]) == 0
+    curve = Run(tmp_path / "home" / "curves" / "heads-seed0").curve
+    assert {n: curve[n] for n in range(1, 5)} == {n: {"train/reward": n} for n in range(1, 5)}
+
+
 def test_rows_that_a_later_row_of_their_step_replaces_are_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
