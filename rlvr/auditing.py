@@ -206,7 +206,8 @@ def _of_curves(
         refuse_converted(path)
     names, texts = _names(paths), [path.read_text(errors="replace") for path in paths]
     curves = {
-        name: read_curve(text, name=str(path), step=step) for name, path, text in zip(names, paths, texts, strict=True)
+        name: read_curve(text, name=str(path), step=step, wanted=[metric])
+        for name, path, text in zip(names, paths, texts, strict=True)
     }
     settings = verl_settings(texts[0])
     evidence = curve_evidence(curves, metric, problems=problems, settings=settings, recipes=files == "recipes")

@@ -10,7 +10,7 @@ import json
 import math
 import re
 import shlex
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,7 @@ from evals.audit.console import (
     sections,
 )
 from evals.audit.evidence import NOT_COLUMNS, Evidence, resolution_of
+from evals.audit.json_tables import column_name, flat, table_in
 from evals.audit.sets import is_repeat
 from evals.data.rows import TwiceError, is_nothing, parsed, refuse_twice, values_of
 from evals.errors import UsageError
@@ -102,14 +103,27 @@ def _lighteval(text: str) -> Iterable[dict[str, float]]:
 
 
 def _lines(text: str) -> Iterable[Row]:
+    """JSON Lines, a list of rows, or of TensorBoard's triples, and objects of several lines each."""
     if text.lstrip().startswith("["):
         names = ("Wall time", "Step", "Value")  # TensorBoard's download: a list of three numbers each
         whole = parsed(text, "the file")
-        return [dict(zip(names, row, strict=True)) if isinstance(row, list) else dict(row) for row in whole]
+        return [dict(zip(names, row, strict=True)) if isinstance(row, list) else flat(row) for row in whole]
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if lines and lines[0][1].strip() == "{":  # objects of several lines each, as jq and indent=2 write them
-        return [dict(row) for row in values_of(text, "the file")]
-    return [dict(parsed(line, f"line {number}")) for number, line in lines]
+        return [flat(row) for row in values_of(text, "the file")]
+    return [flat(parsed(line, f"line {number}")) for number, line in lines]
+
+
+def _object(text: str) -> Mapping[str, object] | None:
+    """The JSON object that a whole text is; None of any other text, as of JSON Lines."""
+    if not text.lstrip().startswith("{"):
+        return None
+    try:
+        return dict(parsed(text, "the file"))
+    except TwiceError:
+        raise
+    except UsageError:
+        return None
 
 
 def _csv(text: str) -> Iterable[Row]:
@@ -191,35 +205,29 @@ def _without_comments(text: str) -> str:
     return re.sub(r"\A(?:#[^\n]*\n)+", "", text.removeprefix("\ufeff"))
 
 
-def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.DataFrame:
+def read_curve(
+    text: str, *, name: str = "text", step: str | None = None, wanted: Iterable[str] = ()
+) -> pd.DataFrame:
     """The metrics of a training by step, one column each. Values of one step that stand on several lines are joined; of
     several values of one metric the last counts, as of a step that a resumed training logs again.
 
     Args:
         name: of the file, for errors. step: the column of steps; None: one of `STEPS`.
+        wanted: the metrics that the user named, which say which table of several is read.
     Raises:
         UsageError: the text is of no known form, damaged, or has no step.
     """
     text = _STEP_OF.sub(r"\1\2", _OF_LIBRARY.sub(lambda value: value[1] or value[2], text))
-    reader = _reader(name, text)
-    try:
-        whole = list(reader(text))
-        rows = [_numbers(row) for row in whole]
-    except TwiceError as error:
-        raise UsageError(f"{name}: {error}") from error
-    except UsageError as error:
-        raise UsageError(f"{name}: damaged or cut short: {error}") from error
-    except RecursionError as error:
-        raise UsageError(f"{name}: its JSON is nested too deeply") from error
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise UsageError(f"{name}: damaged or cut short ({error})") from error
+    whole = _rows(name, text, {*wanted, step} - {None, ROW})
+    rows = [_numbers(row) for row in whole]
     table = pd.DataFrame(rows)
     if table.empty:
         raise UsageError(f"{name}: no curve. It needs two steps or more that have a metric of the same name")
     if step == ROW:
         table[ROW] = range(1, len(table) + 1)
     known = STEPS if step is None else (step,)
-    step_column = next((column for column in known if column in table), None)
+    columns = {column_name(column): column for column in reversed([*map(str, table)])} | {str(c): str(c) for c in table}
+    step_column = next((columns[column] for column in known if column in columns), None)
     if step_column is None or (
         step is None and step_column == _PLANNED and len(table) > 1 and table[step_column].nunique() == 1
     ):
@@ -233,6 +241,8 @@ def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.
             f"{_which_step(whole, table)}"
         )
     _refuse_labels(name, whole, table, step_column)
+    if step_column != "step":
+        table = table.drop(columns="step", errors="ignore")
     table = table.rename(columns={step_column: "step"}).dropna(subset=["step"])
     curve = table.groupby("step").last().reset_index()
     # the lines of a step that a resumed run logged again; plain values, because pandas compares `attrs` when it joins
@@ -243,6 +253,31 @@ def read_curve(text: str, *, name: str = "text", step: str | None = None) -> pd.
     curve.attrs["replaced"] = _replaced(table)
     curve.attrs["repeated"] = table[table["step"].duplicated(keep=False)].to_dict("list")
     return curve
+
+
+def _rows(name: str, text: str, wanted: Collection[str | None]) -> list[Row]:
+    """The rows of a text, by the reader of its form.
+
+    Raises:
+        UsageError: as `read_curve`.
+    """
+    try:
+        whole = _object(text)
+        if whole is not None and "log_history" not in whole and (table := table_in(whole, wanted)) is not None:
+            return list(table)
+    except UsageError as error:
+        raise UsageError(f"{name}: {error}") from error
+    reader = _reader(name, text)
+    try:
+        return list(reader(text))
+    except TwiceError as error:
+        raise UsageError(f"{name}: {error}") from error
+    except UsageError as error:
+        raise UsageError(f"{name}: damaged or cut short: {error}") from error
+    except RecursionError as error:
+        raise UsageError(f"{name}: its JSON is nested too deeply") from error
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise UsageError(f"{name}: damaged or cut short ({error})") from error
 
 
 def _replaced(table: pd.DataFrame) -> tuple[int, float, int]:

@@ -91,9 +91,10 @@ def _read(path: Path, columns: Mapping[str, str]) -> Curve:
         raise UsageError(f"{path}: expected an archive or a training curve. For responses, type rlvr grade {path}")
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
-        curve = read_curve(text, name=str(path), step=columns.get("step"))
+        curve = read_curve(text, name=str(path), step=columns.get("step"), wanted=named_columns.values())
     except ValueError as error:
-        raise UsageError(f"{error}. If these are responses: rlvr grade {path}") from error
+        listed = "\n" in str(error)
+        raise UsageError(f"{error}{chr(10) if listed else '. '}If these are responses: rlvr grade {path}") from error
     usual: dict[str, str] = {}
     for metric, names in NAMES.items():
         for source_column in (metric, *(prefix + name for name in names for prefix in ("", "train/"))):
