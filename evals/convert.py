@@ -54,8 +54,12 @@ CONVERTED = {  # suffix -> what it is, the suffix of the new file, and the code 
 }
 
 
+LARGEST_POINTER = 1024  # bytes, by the specification of Git LFS
+_POINTER = b"version https://git-lfs.github.com/spec/"
+
+
 def refuse_converted(path: Path) -> None:
-    """Refuse a file of such a kind, and one of TensorBoard's events.
+    """Refuse a file of such a kind, one of TensorBoard's events, and a pointer of Git LFS.
 
     Raises:
         UsageError: it says how to convert the file.
@@ -64,7 +68,12 @@ def refuse_converted(path: Path) -> None:
         raise UsageError(
             f"{path} holds TensorBoard's events, which are not read. Download the curve as CSV or JSON in TensorBoard"
         )
+    if path.is_file() and path.stat().st_size < LARGEST_POINTER and path.read_bytes().startswith(_POINTER):
+        raise UsageError(f"{path} is a pointer of Git LFS, and no data. In its repository, type git lfs pull")
     if path.suffix in CONVERTED:
         what, suffix, code = CONVERTED[path.suffix]
         target = shlex.quote(str(path.with_suffix(suffix)))
-        raise UsageError(f'{path} is {what}, which is not read. Convert it: python -c "{code.format(path)}" > {target}')
+        runs = "A pickle can run code when it is opened, so convert only one that you trust. " * (path.suffix == ".pkl")
+        raise UsageError(
+            f'{path} is {what}, which is not read. {runs}Convert it: python -c "{code.format(path)}" > {target}'
+        )

@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ class Absent:
 
 
 ABSENT = Absent()
+ROW = "row"  # the path to a row's own number, where no column has the name
 
 
 def reach(value: object, name: str) -> Any:
@@ -49,29 +51,11 @@ def opened(text: str) -> object:
 
 
 _INDEX = re.compile(r"-?\d+")
-_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def jq(of_each_row: str, file: object = "FILE") -> str:
     """The command that does something with each row of JSON Lines, or of a list in JSON."""
     return shlex.join(["jq", "-c", f"(arrays[], objects) | {of_each_row}", str(file)])
-
-
-def in_jq(path: str, value: object = None) -> str:
-    """A path as jq writes it: `data.correct` as `.data.correct`, `output.-1` as `.output[-1]`.
-
-    Args:
-        value: that it leads into, whose names may have dots.
-    """
-    steps = [""]
-    rest = path.partition("?")[0].split("|")[0]
-    while rest:
-        step, rest = _step(value, rest)
-        value = _reach(value, step)
-        name = f".{step}" if _NAME.fullmatch(step) else f"[{json.dumps(step)}]"
-        steps.append("[]" if step == "*" else f"[{step}]" if _INDEX.fullmatch(step) and len(steps) > 1 else name)
-    written = "".join(steps)
-    return written if written.startswith(".") else f".{written}"
 
 
 def _step(value: object, path: str) -> tuple[str, str]:
@@ -120,6 +104,43 @@ def _of_each(items: list[object], path: str) -> object:
     return [None if value is ABSENT else value for value in values]
 
 
+def kept(rows: Sequence[Mapping[str, object]], conditions: Sequence[str]) -> tuple[list[int], str]:
+    """The places of the rows that fulfil all conditions, and a sentence without a full stop about it.
+
+    Args:
+        conditions: of `rows=`: `model?gpt` keeps the rows whose model is gpt, `answer` those that have an answer, and
+            `runs.*` all rows, because it says which list they are in.
+    Raises:
+        UsageError: no row does.
+    """
+    of_rows = [condition for condition in conditions if not condition.endswith(".*")]  # the others are lists of rows
+    places = [place for place, row in enumerate(rows) if all(map(partial(_fulfils, row), of_rows))]
+    if places or not rows:
+        return places, f"rows={', '.join(conditions)} keeps {len(places)} of {len(rows)} rows" if conditions else ""
+    path = of_rows[0].partition("?")[0]
+    values = dict.fromkeys(str(value) for row in rows if (value := reach(row, path)) is not ABSENT)
+    has = f"{path} is {', '.join([*values][:_SHOWN])}" if values else f"No row has {path}"
+    raise UsageError(f"rows={', '.join(conditions)} keeps none of {len(rows)} rows. {has}")
+
+
+_SHOWN = 10  # values
+
+
+def conditions_of(rows: Sequence[str] | str | None) -> tuple[str, ...]:
+    """The conditions in `rows=`, which a user gives as one text or several."""
+    return (rows,) if isinstance(rows, str) else tuple(rows or ())
+
+
+def _fulfils(row: Mapping[str, object], condition: str) -> bool:
+    value = reach(row, condition)
+    return value is True if "?" in condition else value not in (ABSENT, None, "")
+
+
+def row_filter(path: str, value: object = None) -> str:
+    """`rows=PATH?VALUE`, as a shell reads it; without a value `rows=PATH`."""
+    return shlex.quote(f"rows={path}" if value is None else f"rows={path}?{value}")
+
+
 def refuse_mixed(path: Path, rows: Sequence[Mapping[str, object]], columns: Mapping[str, str]) -> None:
     """Refuse rows of several kinds, as a log of events has: a column that some have and others lack.
 
@@ -136,5 +157,5 @@ def refuse_mixed(path: Path, rows: Sequence[Mapping[str, object]], columns: Mapp
         source, has = columns[column], len(rows) - len(numbers)
         raise UsageError(
             f"{path}, row {numbers[0]}: no column {source!r} for {column}, which {has} of {len(rows)} "
-            f"rows have. To keep those, type {jq(f'select({in_jq(source)} != null)', path)} > kept.jsonl"
+            f"rows have. To keep those, type {row_filter(source)}"
         )

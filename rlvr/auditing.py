@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from evals.paths import conditions_of
 from harness.errors import UsageError, refuse_unused
 from rlvr.results import Result
 
@@ -36,7 +37,8 @@ def audit(
     declared: str | None = None,
     label: str | None = None,
     label_threshold: float | None = None,
-    golds: Literal["any", "all"] | None = None,
+    golds: str | None = None,
+    rows: Sequence[str] | str | None = None,
     columns: dict[str, str] | None = None,
     k: int = 1,
     where: str = "",
@@ -75,7 +77,8 @@ def audit(
         label_threshold: the number from which the authors' verdict means correct. Without it, only 1 and 0 are
             verdicts.
         golds: the way to read several golds of one problem. any: a response is right if it gives one of them. all: it
-            must list all.
+            must list all. any:/ splits each gold at /, and then reads it as any.
+        rows: the rows to read. Example: rows=model?gpt reads the rows whose model is gpt.
         columns: pairs of our column and theirs, as in `rlvr grade`. They also work for a table of verdicts.
         k: the k of pass@k, if the printed score is pass@k.
         where: the place of the printed score, for example "Table 2".
@@ -98,13 +101,13 @@ def audit(
     own_runs = all(path.is_dir() for path in groups[0])
     of_responses = {"label": label, "label_threshold": label_threshold, "golds": golds}
     if own_runs:
-        unused = {"problems": problems, "files": files, **of_responses, "columns": columns}
+        unused = {"problems": problems, "files": files, **of_responses, "columns": columns, "rows": rows}
         refuse_unused("of runs of this project, which record it", **unused)
     elif metric is not None:
         more_columns = None if set(columns or ()) <= {"step"} else columns
         unused = {**of_responses, "columns": more_columns, "k": None if k == 1 else k}
         refuse_unused("with metric=, which is of training curves; files of responses need none", **unused)
-    reading = Reading(columns or {}, None, None, label, label_threshold, golds)
+    reading = Reading(columns or {}, None, None, label, label_threshold, golds, conditions_of(rows))
     reads: list[Read] = []
     try:
         with slow("audit: reading and grading") as progress:
@@ -180,18 +183,18 @@ def _evidence(
 
     if metric is not None:
         refuse_same(paths, "a seed", copies=files != "recipes")
-        return _of_curves(paths, metric, files, problems, reading.columns.get("step"), reads)
+        return _of_curves(paths, metric, files, problems, reading, reads)
     refuse_same(paths, "a checkpoint, a seed or a sample", copies=files != "recipes")
     return _of_samples(paths, files, problems, reading, progress, reads)
 
 
 def _of_curves(
-    paths: Sequence[Path], metric: str, files: str | None, problems: int | None, step: str | None, reads: list[Read]
+    paths: Sequence[Path], metric: str, files: str | None, problems: int | None, reading: Reading, reads: list[Read]
 ) -> Evidence:
     """The evidence of training curves.
 
     Args:
-        step: the name of their column of steps, if it is not one of the usual names.
+        reading: `step` of its columns is the name of their column of steps, if it is not one of the usual names.
     """
     from dataclasses import replace
 
@@ -206,7 +209,9 @@ def _of_curves(
         refuse_converted(path)
     names, texts = _names(paths), [path.read_text(errors="replace") for path in paths]
     curves = {
-        name: read_curve(text, name=str(path), step=step, wanted=[metric])
+        name: read_curve(
+            text, name=str(path), step=reading.columns.get("step"), wanted=[metric], conditions=reading.rows
+        )
         for name, path, text in zip(names, paths, texts, strict=True)
     }
     settings = verl_settings(texts[0])
@@ -289,6 +294,7 @@ def _refuse_apart(paths: Sequence[Path], tables: Sequence[pd.DataFrame]) -> None
 def _table(path: Path, reading: Reading) -> tuple[pd.DataFrame, Read | None]:
     """The verdicts of a file, and what was read of one with responses, or None for a table of verdicts alone."""
     from evals.answer_files.containers import contents
+    from evals.answer_files.items import select
     from evals.answer_files.policies import are_letters
     from evals.answer_files.read import extracted, read_of
     from evals.answer_files.reading import NoGoldError, UnknownFormatError, read_answers
@@ -298,7 +304,7 @@ def _table(path: Path, reading: Reading) -> tuple[pd.DataFrame, Read | None]:
     from evals.grading import Grader
 
     try:
-        table = verdict_table(path, reading.columns, reading.label_threshold)
+        table = verdict_table(path, reading.columns, reading.label_threshold, reading.rows)
     except NotJSONError:
         refuse_curve(path)
         raise
@@ -310,7 +316,8 @@ def _table(path: Path, reading: Reading) -> tuple[pd.DataFrame, Read | None]:
         unknown = isinstance(error, UnknownFormatError)
         if not unknown and reading.columns:
             raise
-        verdicts = verdicts_to_name(contents(path), lambda columns: _reads(path, columns, reading.label_threshold))
+        objects, _ = select(path, contents(path, {}, reading.rows), {}, reading.rows)
+        verdicts = verdicts_to_name(objects, lambda columns: _reads(path, columns, reading))
         curve = "\nA curve needs metric=NAME." if unknown else ""
         raise UsageError(f"{error}{curve}\nFor verdicts alone, type {verdicts}") from error
     if not file.labelled:
@@ -323,12 +330,12 @@ def _table(path: Path, reading: Reading) -> tuple[pd.DataFrame, Read | None]:
     return graded_programs(file) if of_programs else graded(file.rows, Grader()), of_file
 
 
-def _reads(path: Path, columns: Mapping[str, str], threshold: float | None) -> bool:
+def _reads(path: Path, columns: Mapping[str, str], reading: Reading) -> bool:
     """Whether the whole file is a table of verdicts with columns."""
     from evals.audit.reading import verdict_table
 
     try:
-        return verdict_table(path, columns, threshold) is not None
+        return verdict_table(path, columns, reading.label_threshold, reading.rows) is not None
     except UsageError:
         return False
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from evals.log import logger
+from evals.paths import conditions_of
 from harness.errors import Faults, UsageError, choose, nearest, refuse_unused
 from rlvr import signature
 from rlvr.results import Result, as_folder
@@ -417,7 +418,8 @@ def grade(
     gold: PathLike | None = None,
     label: str | None = None,
     label_threshold: float | None = None,
-    golds: Literal["any", "all"] | None = None,
+    golds: str | None = None,
+    rows: Sequence[str] | str | None = None,
     benchmark: str | None = None,
     explain: Sequence[int] | int | Literal["wrong"] | None = None,
     ks: Sequence[int] | int | None = None,
@@ -455,8 +457,10 @@ def grade(
         label_threshold: the number from which the authors' verdict means correct. Without it, only 1 and 0 are
             verdicts.
         golds: the way to read several golds of one problem. any: a response is right if it gives one of them. all: it
-            must list all. Default: any for tools that count them so (lm-eval, lighteval, inspect, oat, OpenCompass), an
-            error for other files.
+            must list all. any:/ splits each gold at /, and then reads it as any. Default: any for tools that count them
+            so (lm-eval, lighteval, inspect, oat, OpenCompass), an error for other files.
+        rows: the rows to read. Example: rows=model?gpt reads the rows whose model is gpt, and rows=answer those that
+            have an answer.
         benchmark: the name of the problems in out=.
         explain: row numbers: show what was extracted, how it was read and what decided. wrong: show this for the first
             twenty wrong rows.
@@ -507,7 +511,7 @@ def grade(
         raise UsageError(str(error)) from error
     try:
         known_golds = None if gold is None else Path(gold)
-        reading = Reading(columns or {}, known_golds, benchmark, label, label_threshold, golds)
+        reading = Reading(columns or {}, known_golds, benchmark, label, label_threshold, golds, conditions_of(rows))
         with slow(f"grading {', '.join(map(str, files))}") as progress:
             report = grade_file(
                 files,
@@ -531,8 +535,8 @@ def grade(
         other_verdicts = ", ".join(f"{n} {verdict}" for verdict, n in report.verdicts.items() if verdict != "correct")
         more = f" ({other_verdicts}: explain=[1,5] explains rows by their numbers)" if other_verdicts else ""
         logger.info(f"explain=wrong: no row is wrong{more}")
-    elif wrong and (rows := report.verdicts["wrong"]) > len(report.explanations):
-        shown = f"the first {len(report.explanations)} of {rows} rows that are wrong"
+    elif wrong and (count := report.verdicts["wrong"]) > len(report.explanations):
+        shown = f"the first {len(report.explanations)} of {count} rows that are wrong"
         logger.info(f"explain=wrong: {shown}; explain=[30,31] explains others by their numbers")
     names = {only: ", ".join(name.name for name in files) for only in report.scores} if len(report.scores) == 1 else {}
     table = Scores((names.get(part, part), s) for part, scores in report.scores.items() for s in scores)

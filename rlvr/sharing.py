@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evals.log import logger
+from evals.paths import conditions_of
 from harness.errors import UsageError, choose
 from rlvr.results import Result, as_folder, results_folder
 from rlvr.terminal import paragraph
@@ -202,7 +203,12 @@ def verify(*files: PathLike, contribution: bool = False) -> Result:
     return Result({"wrong": wrong}, "\n".join(lines or whole), wrong, exit_code=1 if wrong else 0)
 
 
-def curves(*files: PathLike, name: str | None = None, columns: dict[str, str] | None = None) -> Result:
+def curves(
+    *files: PathLike,
+    name: str | None = None,
+    columns: dict[str, str] | None = None,
+    rows: Sequence[str] | str | None = None,
+) -> Result:
     """Read training curves of other tools as runs. `rlvr report` and `rlvr analyze` draw them beside your runs.
 
         rlvr curves seed1.log seed2.log name=theirs
@@ -213,6 +219,7 @@ def curves(*files: PathLike, name: str | None = None, columns: dict[str, str] | 
         columns: pairs of our metric and theirs. Example:
             columns=train/reward:score,curve/gsm8k/avg_at_1:val/acc,step:iter (default: the names that veRL and TRL use
             for reward, entropy, gradient norm, KL, length and time of a step).
+        rows: the rows to read. Example: rows=run?grpo reads the rows whose run is grpo.
 
     Raises:
         UsageError: no such file, or a curve without known metrics.
@@ -222,9 +229,9 @@ def curves(*files: PathLike, name: str | None = None, columns: dict[str, str] | 
 
     paths = _existing(files, "logs or tables of a training, one a seed")
     refuse_same(paths, "a seed")
-    runs, deleted = import_curves(paths, paths[0].stem if name is None else name, columns or {})
-    rows = [{"file": str(p), "run": str(r.folder), "steps": len(r.curve)} for p, r in zip(paths, runs, strict=True)]
-    lines = [f"{row['run']}: {row['steps']} steps of {row['file']}" for row in rows]
+    runs, deleted = import_curves(paths, paths[0].stem if name is None else name, columns or {}, conditions_of(rows))
+    imported = [{"file": str(p), "run": str(r.folder), "steps": len(r.curve)} for p, r in zip(paths, runs, strict=True)]
+    lines = [f"{row['run']}: {row['steps']} steps of {row['file']}" for row in imported]
     sentences = {path: _told_of(run.record["source"]) for path, run in zip(paths, runs, strict=True)}
     alike = all(lines_of_file == sentences[paths[0]] for lines_of_file in sentences.values())
     for path, lines_of_file in list(sentences.items())[: 1 if alike else None]:
@@ -233,7 +240,7 @@ def curves(*files: PathLike, name: str | None = None, columns: dict[str, str] | 
         lines.append(f"deleted: {deleted} more seeds of an earlier import of this name")
     lines.append(f"draw them: {shlex.join(['rlvr', 'page', ','.join(str(run.folder) for run in runs)])}")
     lines.append(f"beside your runs: add curves={str(runs[0].folder).removesuffix('0')}* to rlvr page or rlvr report")
-    return Result({"imported": rows}, "\n".join(lines), rows)
+    return Result({"imported": imported}, "\n".join(lines), imported)
 
 
 def _told_of(source: Mapping[str, Any]) -> list[str]:
@@ -242,6 +249,8 @@ def _told_of(source: Mapping[str, Any]) -> list[str]:
     lines = [f"{'imported again' if source['replaced'] else 'imported'}: {read}"]
     if source["in_place_of"]:
         lines.append(f"in place of {source['in_place_of']}, which had this name; name=NAME keeps both")
+    if source["chosen"]:
+        lines.append(source["chosen"])
     if source["percent"]:
         lines.append(f"in percent in the file, kept as shares: {', '.join(source['percent'])}")
     rows, step, rows_of_step = source["repeats"]
@@ -249,7 +258,7 @@ def _told_of(source: Mapping[str, Any]) -> list[str]:
         lines.append(
             paragraph(
                 f"{rows} rows are not kept, because a later row of their step has other values. Step {step:g} has "
-                f"{rows_of_step} rows. If they are several runs, write the rows of each run to a file"
+                f"{rows_of_step} rows. If they are several runs, type rows=COLUMN?VALUE to read one"
             )
         )
     lines += [paragraph(f"a known fault of the tool: {fault}") for fault in source["faults"]]

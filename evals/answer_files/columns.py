@@ -17,9 +17,10 @@ from evals.answer_files.values import (
     responses_of,
     short,
 )
+from evals.answer_files.what_to_type import argument
 from evals.data.rows import is_nothing
 from evals.errors import UsageError
-from evals.paths import ABSENT, in_jq, jq, reach
+from evals.paths import ABSENT, reach
 
 PARTS = ("level", "subject", "type", "difficulty", "category", "source")
 READ = (
@@ -81,7 +82,7 @@ def refuse_columnar(row: Mapping[str, object], columns: Mapping[str, str], sampl
     """Refuse a row with as many different golds as responses: each gold may be that of one response.
 
     Raises:
-        UsageError: it says how to write a row for each, and how to take the golds as those of one problem.
+        UsageError: it says how to read a row for each, and how to take the golds as those of one problem.
     """
     golds = samples[0].golds if samples else ()
     if not 1 < len(golds) == len(samples) or len({*golds}) == 1:
@@ -89,12 +90,11 @@ def refuse_columnar(row: Mapping[str, object], columns: Mapping[str, str], sampl
     paths = {column: columns.get(column, column) for column in ("problem", "answer", "response", "expected")}
     paths["answer"] = "gold" if paths["answer"] not in row and "gold" in row else paths["answer"]
     lists = {column: path for column, path in paths.items() if isinstance(reach(row, path), list)}
-    pairs = ", ".join(f"{column}: .[{at}]" for at, column in enumerate(lists))
-    columns_of = ", ".join(map(in_jq, lists.values()))
+    each = argument({column: f"{path}.*" for column, path in lists.items()})
     raise UsageError(
         f"answer is {short(list(golds))}, and there are as many responses as golds. If each response has its own gold, "
-        f"write a row for each: {jq(f'[{columns_of}] | transpose[] | {{{pairs}}}')} > rows.jsonl. If all are golds of "
-        "one problem, type golds=any (a response is right that has one of them) or golds=all (that lists them all)"
+        f"type {each}. If all are golds of one problem, type golds=any (a response is right that has one of them) or "
+        "golds=all (that lists them all)"
     )
 
 

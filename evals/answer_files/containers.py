@@ -15,14 +15,14 @@ from typing import Any, TypeGuard
 
 from evals.answer_files.columnar import table_of
 from evals.answer_files.formats import format_of
-from evals.answer_files.listing import listing, paths_of
+from evals.answer_files.listing import listing
 from evals.answer_files.names import holds_rows, may_be_row
 from evals.answer_files.values import is_conversation
 from evals.answer_files.what_to_type import has_verdicts
 from evals.convert import refuse_converted
 from evals.data.rows import parsed, read_rows
 from evals.errors import UsageError
-from evals.paths import ABSENT, in_jq, reach
+from evals.paths import ABSENT, reach, row_filter
 from evals.unpacked import most_unpacked
 
 NOTHING_NAMED: Mapping[str, str] = MappingProxyType({})
@@ -38,13 +38,17 @@ FEWEST_SHARES = 2  # numbers with a point that make a row of words and numbers o
 LONGEST_NAME = 40  # characters of a word beside scores, as of a model or a split
 DEEPEST = 5  # objects around a list of rows
 SHOWN = 12  # paths of each of several lists
+LISTS = 6  # lists whose paths are listed
 
 
-def contents(path: Path, columns: Mapping[str, str] = NOTHING_NAMED) -> list[dict[str, Any]]:
+def contents(
+    path: Path, columns: Mapping[str, str] = NOTHING_NAMED, conditions: Sequence[str] = ()
+) -> list[dict[str, Any]]:
     """The objects of a file, found by its content.
 
     Args:
         columns: our name -> the file's. If one object has several lists of rows, the list that has them all is read.
+        conditions: of `rows=`. One that ends in `.*` is the path to the list of rows.
     Raises:
         UsageError: its content contradicts its first bytes or its name, or it has no objects.
         OSError: it cannot be read.
@@ -53,7 +57,9 @@ def contents(path: Path, columns: Mapping[str, str] = NOTHING_NAMED) -> list[dic
     with path.open("rb") as file:
         zipped = file.read(2) == b"PK"
     objects = _zipped(path) if zipped else list(read_rows(path, of_any_name=True))
-    if len(objects) == 1 and isinstance(objects[0], dict):
+    if lists := [condition.removesuffix(".*") for condition in conditions if condition.endswith(".*")]:
+        objects = _listed(path, objects, lists[0])
+    elif len(objects) == 1 and isinstance(objects[0], dict):
         try:
             objects = _inside(objects[0], columns)
         except UsageError as error:
@@ -64,6 +70,18 @@ def contents(path: Path, columns: Mapping[str, str] = NOTHING_NAMED) -> list[dic
     if strange := [number for number, row in enumerate(objects, 1) if not isinstance(row, dict)]:
         raise UsageError(f"{path}, row {strange[0]}: expected an object")
     return objects
+
+
+def _listed(file: Path, objects: Sequence[object], path: str) -> list[Any]:
+    """The rows of the list at a path of each object.
+
+    Raises:
+        UsageError: there is no list of objects.
+    """
+    lists = [rows for whole in objects if _is_rows(rows := reach(whole, path))]
+    if not lists:
+        raise UsageError(f"{file}: rows={path}.*: there is no list of objects at {path}")
+    return [row for rows in lists for row in rows]
 
 
 def _refuse_head(path: Path, objects: Sequence[Any]) -> None:
@@ -127,7 +145,8 @@ def _inside(whole: dict[str, Any], columns: Mapping[str, str]) -> list[Any]:
         return [whole]
     if rows := _held(whole) or _of_tasks(whole) or _by_id(whole):
         return rows
-    lists = _lists(whole)
+    tasks = whole.get("samples")  # lm-eval's, in the file of its scores
+    lists = _lists(tasks, "samples.") if "results" in whole and _is_tasks(tasks) else _lists(whole)
     fitting = [rows for rows in lists.values() if _has(rows[0], columns)]
     if columns and len(fitting) == 1:
         return fitting[0]
@@ -186,6 +205,8 @@ def _of_details(whole: dict[str, Any], few: int) -> list[Any]:
 def _refuse_scores_of_lm_eval(whole: dict[str, object]) -> None:
     """Raise UsageError for results_*.json: scores by task, and how they were made."""
     results = whole.get("results")
+    if _is_tasks(whole.get("samples")):  # written with the samples inside
+        return
     scores = isinstance(results, dict) and all(isinstance(task, dict) and not _lists(task) for task in results.values())
     if scores and {"configs", "config", "versions", "n-shot"} & whole.keys():
         raise UsageError(
@@ -194,7 +215,12 @@ def _refuse_scores_of_lm_eval(whole: dict[str, object]) -> None:
 
 
 def _refuse_log(whole: Mapping[str, object]) -> None:
-    """Raise UsageError for a trainer's log: it says what reads it."""
+    """Raise UsageError for a notebook, and for a trainer's log: it says what reads it."""
+    if {"nbformat", "cells"} <= whole.keys():
+        raise UsageError(
+            "this is a notebook. rlvr curves reads the curves that its cells printed. To grade responses or check "
+            "verdicts, write them to a file"
+        )
     history = whole.get("log_history")
     if _is_rows(history):
         names = dict.fromkeys(name for entry in history for name in entry if name != "step")
@@ -216,19 +242,20 @@ def _of_lists(whole: dict[str, Any], lists: Mapping[str, list[dict[str, Any]]]) 
     if scores:
         raise UsageError(without_samples(whole))
     if lists:
-        listed_paths = "\n".join(
-            f"{in_jq(path, whole)}, {len(rows)} rows:\n{listing(rows[0], SHOWN)}" for path, rows in lists.items()
-        )
         longest = max(lists, key=lambda path: len(lists[path]))
-        alike = len({frozenset(paths_of(rows[0])) for rows in lists.values()}) < len(lists)
-        remedy = (
-            f"Some have the same paths, so write one to a file: jq -c '{in_jq(longest, whole)}[]' FILE > rows.jsonl"
-            if alike
-            else "Name columns of one of them with columns=OURS:PATH,OURS:PATH. The list that has all of these paths "
-            "is read. Needed are answer (the gold) and response"
+        raise UsageError(
+            f"it has several lists of rows. To read one, type {row_filter(f'{longest}.*')}, or another of these lists. "
+            "If columns= names paths that one list alone has, that list is read. Needed are answer (the gold) and "
+            f"response. The lists and their paths are:\n{_of_each_list(lists)}"
         )
-        raise UsageError(f"it has several lists of rows. {remedy}. The paths are:\n{listed_paths}")
     return [whole]
+
+
+def _of_each_list(lists: Mapping[str, Sequence[Mapping[str, object]]]) -> str:
+    """The paths of the first lists, and the names of the others."""
+    names = [*lists]
+    lines = [f"{name}.*, {len(lists[name])} rows:\n{listing(lists[name][0], SHOWN)}" for name in names[:LISTS]]
+    return "\n".join([*lines, *(f"{name}.*, {len(lists[name])} rows" for name in names[LISTS:])])
 
 
 def _lists(value: dict[str, object], at: str = "", depth: int = DEEPEST) -> dict[str, list[dict[str, Any]]]:
@@ -284,6 +311,11 @@ NO_SAMPLES = "this is an inspect log without samples. Its evaluation was not fin
 
 def _is_rows(value: object) -> TypeGuard[list[dict[str, object]]]:
     return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
+
+
+def _is_tasks(value: object) -> TypeGuard[dict[str, object]]:
+    """Whether it is task -> samples."""
+    return isinstance(value, dict) and bool(value) and all(map(_is_rows, value.values()))
 
 
 def _zipped(path: Path) -> list[Any]:

@@ -176,7 +176,8 @@ def cause(
         return f"no answer {form}, and another value read by policy={reading[0]}" if reading else NO_RULE
     if agreeing:
         return f"read by policy={agreeing[0]}"
-    if gold_is_cut(row, answer):
+    same_number = _number(row.gold) is not None and _number(row.gold) == _number(answer)
+    if gold_is_cut(row, answer) and not same_number:
         return GOLD_CUT
     if row.their_answer == NOTHING and not row.expected:
         return "no answer by their extraction"
@@ -209,7 +210,7 @@ def _cause_by_form(gold: str, answer: str, correct: bool) -> str:
     if a is not None and b is not None and a != 0 and b != 0:
         if math.isclose(a, 100 * b, rel_tol=1e-9) or math.isclose(100 * a, b, rel_tol=1e-9):
             return "percent: a hundred times larger or smaller"
-        if math.isclose(a, b, rel_tol=1e-3):
+        if math.isclose(a, b, rel_tol=1e-3) or _rounded(gold, answer):
             return "tolerance or rounding"
     if re.search(_SEVERAL, f"{gold}\0{answer}"):
         return _several(gold, answer, correct)
@@ -220,6 +221,15 @@ def _cause_by_form(gold: str, answer: str, correct: bool) -> str:
     if correct:
         return "equal in another form"
     return "other" if a is None or b is None else "differs in value"
+
+
+def _rounded(gold: str, answer: str) -> bool:
+    """Whether one decimal is the other, rounded to its own decimals: 0.14136 and 0.141."""
+    decimals = [re.fullmatch(r"[-+]?\d*\.(\d+)", text.strip()) for text in (gold, answer)]
+    if None in decimals:
+        return False
+    digits = min(len(decimal[1]) for decimal in decimals if decimal)
+    return bool(abs(float(gold) - float(answer)) <= 0.5 * 10**-digits * (1 + 1e-9))
 
 
 def read_gold(text: str) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from evals.answer_files.containers import contents
 from evals.answer_files.formats.programs import is_program, test_of
+from evals.answer_files.names import GOLDS, UNSURE_GOLDS, named
 from evals.answer_files.sample import Sample
 from evals.answer_files.values import Unread, golds_of, short
 from evals.data.program_rows import humaneval_plus, mbpp_plus
@@ -39,22 +40,26 @@ class Golds:
         Raises:
             UsageError: a row has no gold, or no key.
         """
-        rows = [_as_gold(row, columns) for row in contents(file)]
+        objects = contents(file)
+        rows = [_as_gold(row, columns) for row in objects]
         for names in (("answer",), ("problem_id", *_TEXTS)):
             shown = ("answer", "gold") if names == ("answer",) else names
             if lacking := [number for number, row in enumerate(rows, 1) if not {*names} & {*row}]:
+                row = objects[lacking[0] - 1]
+                path = next(iter(named(row, GOLDS, UNSURE_GOLDS)), "PATH")
+                advice = f". Add answer:{path} to columns=" if names == ("answer",) else ""
                 raise UsageError(
-                    f"gold={file}: expected a column {' or '.join(shown)} in every row, found "
-                    f"{', '.join(rows[lacking[0] - 1])} in row {lacking[0]}"
+                    f"gold={file}: expected a column {' or '.join(shown)} in every row, found {', '.join(row)} in "
+                    f"row {lacking[0]}{advice}"
                 )
-        golds = []
-        for number, row in enumerate(rows, 1):
-            if not (golds_of_row := golds_of(row["answer"])):
-                why = f"answer is {short(row['answer'])}. Expected a gold answer"
-                raise UsageError(
-                    f"gold={file}, row {number}: {golds_of_row.why if isinstance(golds_of_row, Unread) else why}"
-                )
-            golds.append((row, golds_of_row))
+        golds = [(row, golds_of(row["answer"])) for row in rows]
+        if empty := [number for number, (_, golds_of_row) in enumerate(golds, 1) if not golds_of_row]:
+            row, golds_of_row = golds[empty[0] - 1]
+            why = f"answer is {short(row['answer'])}. Expected a gold answer"
+            raise UsageError(
+                f"gold={file}, row {empty[0]}: {golds_of_row.why if isinstance(golds_of_row, Unread) else why}. "
+                f"{len(empty)} of {len(golds)} rows have none. Delete them, and read with rows= the responses to others"
+            )
         return cls(
             file,
             {str(row["problem_id"]): golds_of_row for row, golds_of_row in golds if "problem_id" in row},
@@ -70,7 +75,8 @@ class Golds:
         golds = self.by_id.get(sample.problem_id, self.by_text.get(_plain(sample.problem)))
         self.used = self.used or golds is not None
         if golds is None and not sample.golds:
-            raise UsageError(f"gold={self.file} has no answer for problem {short(sample.problem_id)}")
+            ids = f". Its ids are {', '.join([*self.by_id][:3])}, ..." if self.by_id else ""
+            raise UsageError(f"gold={self.file} has no answer for problem {short(sample.problem_id)}{ids}")
         return sample if golds is None else replace(sample, golds=golds)
 
 
@@ -83,6 +89,8 @@ def _as_gold(row: Mapping[str, object], columns: Mapping[str, str]) -> dict[str,
             named[column] = value
     if "answer" not in named and "gold" in named:
         named["answer"] = named["gold"]
+    if "problem_id" not in named and "id" in named:
+        named["problem_id"] = named["id"]
     if "answer" in named or "test" not in named:
         return named
     if is_program(named):
@@ -122,6 +130,12 @@ def as_asked(sample: Sample, rule: str | None, of_tool: str | None) -> Sample:
             "that has one of them) or golds=all (that lists them all)"
         )
     return replace(sample, golds=tuple(different) if ways == "any" else (", ".join(different),), several=True)
+
+
+def split_golds(sample: Sample, between: str) -> Sample:
+    """The sample with each gold split at a text; unchanged where that is empty."""
+    parts = (part.strip() for gold in sample.golds for part in gold.split(between)) if between else sample.golds
+    return replace(sample, golds=tuple(filter(None, parts))) if between else sample
 
 
 def _normalised(gold: str, longer: str) -> bool:

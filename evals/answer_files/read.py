@@ -102,14 +102,16 @@ def read_of(file: AnswerFile, answer: Callable[[Sample], str | None]) -> list[Re
 def of_verdicts(file: str, table: pd.DataFrame) -> Read:
     """The record of a table of verdicts."""
     counts = table.groupby([*(name for name in ("benchmark",) if name in table), "problem_id"], sort=False).size()
-    return Read(file, "table of verdicts", len(table), len(counts), (int(counts.min()), int(counts.max())))
+    note = str(table.attrs.get("note", ""))
+    return Read(file, "table of verdicts", len(table), len(counts), (int(counts.min()), int(counts.max())), note=note)
 
 
 def of_curve(file: str, curve: pd.DataFrame, metric: str) -> Read:
     """The record of a curve."""
     points = curve[["step", metric]].dropna()
     last = points.iloc[-1]
-    note = f"{metric} has {len(points)} values; the last is {last[metric]:g}, of step {last['step']:g}"
+    values = f"{metric} has {len(points)} values; the last is {last[metric]:g}, of step {last['step']:g}"
+    note = ". ".join(filter(None, [curve.attrs["chosen"], values]))
     return Read(file, "curve", len(curve), None, None, note=note)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,8 +14,10 @@ from evals.answer_files.containers import contents, is_scores, without_samples
 from evals.answer_files.formats import format_of, nearest
 from evals.answer_files.formats.ours import Rows
 from evals.answer_files.formats.schema import Format, faults
-from evals.answer_files.golds import Golds, as_asked
+from evals.answer_files.golds import Golds, as_asked, split_golds
+from evals.answer_files.items import select
 from evals.answer_files.labels import as_label
+from evals.answer_files.names import VERDICTS, named
 from evals.answer_files.prose import read_prose
 from evals.answer_files.sample import Sample, settled
 from evals.answer_files.their_scores import TheirScore, recomputed
@@ -23,7 +26,7 @@ from evals.answer_files.values import Unread, short
 from evals.answer_files.what_to_type import columns_to_name, missing_gold, missing_response, no_verdict, unread
 from evals.code_execution.program_grader import is_gold
 from evals.errors import UsageError
-from evals.paths import ABSENT, reach, refuse_mixed
+from evals.paths import ABSENT, ROW, reach, refuse_mixed
 from evals.suggest import expected
 
 LOST = "gold: the file's is empty; the tool that wrote it left nothing of it"
@@ -50,7 +53,9 @@ class Reading:
         label_threshold: their verdict is correct from this number on; None: 1 is correct, 0 and -1 are not, and another
             number is an error.
         golds: of several golds of a problem, "any" is right, or "all" are one answer, a list; None: as the tool that
-            wrote the file counts them (`About.golds`), and an error where that is not known.
+            wrote the file counts them (`About.golds`), and an error where that is not known. "any:/" splits a gold at
+            each /.
+        rows: conditions on the rows that are read (`evals.paths.kept`).
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -59,6 +64,7 @@ class Reading:
     label: str | None = None
     label_threshold: float | None = None
     golds: str | None = None
+    rows: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.columns, Mapping):
@@ -74,8 +80,19 @@ class Reading:
                 known = expected(column, our_columns.READ)
                 raise UsageError(f"columns={column}:{columns[column]}: {known}, then the file's column")
         object.__setattr__(self, "columns", columns)
-        if self.golds not in (None, "any", "all"):
-            raise UsageError(f"golds is {self.golds!r}. Expected any or all")
+        if self.golds not in (None, "any", "all") and not re.fullmatch("any:.+", self.golds or ""):
+            raise UsageError(f"golds is {self.golds!r}. Expected any, all, or any:/ where / stands between the golds")
+
+    @property
+    def rule(self) -> str | None:
+        """How several golds count: "any", "all", or as the tool counts them."""
+        return None if self.golds is None else self.golds.partition(":")[0]
+
+    @property
+    def between(self) -> str:
+        """The text between the golds that stand in one text; empty where each is one."""
+        sign = (self.golds or "").partition(":")[2]
+        return {"\\n": "\n", "\\t": "\t"}.get(sign, sign)
 
     @property
     def names_all(self) -> bool:
@@ -122,7 +139,11 @@ class AnswerFile:
     def note(self) -> str | None:
         """How to compare with the authors' verdicts, where there are some and none is compared."""
         if self.unread and not self.labels:
-            return f"columns=expected:{self.unread[0]} compares with their verdict; columns: {', '.join(self.unread)}"
+            names = ", ".join(self.unread)
+            verdict = next(iter(named(self.unread, VERDICTS)), None)
+            if verdict is None:
+                return f"columns of true and false: {names}. If one is their verdict, add expected:NAME to columns="
+            return f"columns=expected:{verdict} compares with their verdict; columns: {names}"
         if len(self.labels) < 2 or self.label is not None:
             return None
         return f"the file has several verdicts on a sample; label=NAME compares one: {', '.join(self.labels)}"
@@ -136,6 +157,7 @@ class _Part:
     form: type[Format] | None
     objects: Sequence[Mapping[str, object]]
     samples: Sequence[tuple[int, Sample]]
+    chosen: str  # which rows were read, of those that the file has
 
     @property
     def name(self) -> str:
@@ -153,13 +175,14 @@ class _Part:
 
     def notes(self, reading: Reading) -> list[str]:
         """The notes on how its rows were read."""
+        chosen = [self.chosen] if self.chosen else []
         if not self.plain:
-            return []
+            return chosen
         gold = "gold" if "gold" in self.objects[0] else "answer"
         gold, response = (
             reading.columns.get(column, usual) for column, usual in (("answer", gold), ("response", "response"))
         )
-        return file_notes(self.objects, self.samples, gold, response)
+        return chosen + file_notes(self.objects, self.samples, gold, response)
 
 
 def read_answers(path: Path | Sequence[Path], reading: Reading = NOTHING_SAID) -> AnswerFile:
@@ -196,7 +219,7 @@ def read_answers(path: Path | Sequence[Path], reading: Reading = NOTHING_SAID) -
         lost=sum(sample.sampling_error == LOST for sample in labelled),
         empty=sum(not sample.response and sample.sampling_error is None for sample in labelled),
         several=several,
-        golds=(reading.golds or (None if form is None else form.about.golds)) if several else None,
+        golds=(reading.rule or (None if form is None else form.about.golds)) if several else None,
         unread=unread(parts[0].objects, reading.columns) if plain and label is None else (),
         policy=None if form is None else form.about.policy,
     )
@@ -211,10 +234,10 @@ def _part(path: Path, reading: Reading, golds: Golds | None, paths: Sequence[Pat
     named = reading.columns
     if golds is not None:  # the answer may be a column of their file alone
         named = {column: source for column, source in named.items() if column != "answer"}
-    objects = contents(path, named)
+    objects, note = select(path, contents(path, named, reading.rows), named, reading.rows)
     form = _form(path, objects, reading, paths)
     if form is None or form is Rows:
-        refuse_mixed(path, objects, named)
+        refuse_mixed(path, objects, {column: source for column, source in named.items() if source != ROW})
         our_columns.refuse_reworded(path, objects, named)
     if all(reach(row, reading.columns.get("answer", "")) is ABSENT for row in objects):
         reading = replace(reading, columns=named)
@@ -232,7 +255,9 @@ def _part(path: Path, reading: Reading, golds: Golds | None, paths: Sequence[Pat
                     if isinstance(sample.golds, Unread):
                         raise UsageError(sample.golds.why)
                     raise NoGoldError(missing_gold(row))
-                sample = as_asked(sample, reading.golds, None if form is None else form.about.golds)
+                sample = as_asked(
+                    split_golds(sample, reading.between), reading.rule, None if form is None else form.about.golds
+                )
                 if reading.benchmark is not None:
                     sample = replace(sample, benchmark=reading.benchmark)
                 samples.append((number, settled(sample if is_gold(sample.gold) else read_prose(sample))))
@@ -241,7 +266,7 @@ def _part(path: Path, reading: Reading, golds: Golds | None, paths: Sequence[Pat
             raise kind(f"{path}, row {number}: {error}") from error
     if form is not None and form.about.name == "lm_eval":
         samples = _without_filters(samples)
-    return _Part(path, form, objects, samples)
+    return _Part(path, form, objects, samples, note)
 
 
 def _form(
@@ -283,6 +308,9 @@ def _samples(form: type[Format] | None, row: Mapping[str, object], number: int, 
         UsageError: the row is not of the format, or lacks a column.
     """
     columns = reading.columns
+    numbered = columns.get("problem_id") == ROW and ROW not in row
+    if numbered:
+        columns = {column: path for column, path in columns.items() if column != "problem_id"}
     label = columns.get("expected", "expected")
     if form is None or form is Rows:
         values = our_columns.by_name(row, columns)
@@ -305,7 +333,10 @@ def _samples(form: type[Format] | None, row: Mapping[str, object], number: int, 
             "columns=problem_id:PATH or columns=problem:PATH. If the rows are in the order of the golds, write their "
             "numbers into both files first"
         )
-    return [replace(sample, problem_id=sample.problem_id or sample.problem or str(number)) for sample in samples]
+    return [
+        replace(sample, problem_id=str(number) if numbered else sample.problem_id or sample.problem or str(number))
+        for sample in samples
+    ]
 
 
 def _check_golds(parts: Iterable[_Part]) -> None:
@@ -316,8 +347,9 @@ def _check_golds(parts: Iterable[_Part]) -> None:
             gold, at = golds.setdefault(sample.problem_of, (sample.golds, f"row {number}"))
             if gold != sample.golds:
                 raise UsageError(
-                    f"{part.path}, row {number}: problem_id {sample.problem_id!r} has the answer "
-                    f"{short(sample.to_grade)}, but {at} says {short(gold if len(gold) > 1 else gold[0])}"
+                    f"{part.path}, row {number}: problem {short(sample.problem_id)} has the answer "
+                    f"{short(sample.to_grade)}, but {at} says {short(gold if len(gold) > 1 else gold[0])}. If each row "
+                    "is a problem of its own, add problem_id:row to columns="
                 )
 
 

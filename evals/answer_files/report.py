@@ -191,7 +191,8 @@ def _stated_lines(file: AnswerFile) -> list[str]:
         how = "any of them is right" if file.golds == "any" else "a response must list them all"
         lines.append(f"  {file.several} rows have several golds; {how}")
     if file.errored:
-        lines.append(f"  {file.errored} rows have no whole response (an error, or a server withheld it): unscored")
+        why = "null, an error, or withheld by a server"
+        lines.append(f"  {file.errored} rows have no whole response ({why}): unscored")
     if file.lost:
         lines.append(f"  {file.lost} rows have an empty gold, of which their tool left nothing: unscored")
     return lines

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -16,7 +15,7 @@ from evals.answer_files.values import is_number, responses_of
 from evals.grading.equivalence import DEFAULT
 from evals.grading.extraction import locate
 from evals.grading.grader import outcome
-from evals.paths import in_jq, jq, reach
+from evals.paths import reach, row_filter
 
 Objects = Sequence[Mapping[str, object]]
 MOST = 200  # rows in which a gold is compared with other values
@@ -46,10 +45,9 @@ def file_notes(objects: Objects, samples: Sequence[tuple[int, Sample]], gold: st
     if listed:
         sentences.append(f"rows with a list of responses: {listed}. Each item of a list is a sample")
     if aliases:
-        as_list = jq(f'({in_jq(gold)} | strings) |= split("/")')
         sentences.append(
             f"golds with / between words: {len(aliases)}, such as {aliases[0]!r}. They are compared as they stand. If "
-            f"these are other names of one answer, type {as_list} > rows.jsonl, and grade that file with golds=any"
+            f"these are other names of one answer, type golds=any:/"
         )
     if (
         gold == "answer"
@@ -103,10 +101,9 @@ def _systems(objects: Objects, samples: Sequence[tuple[int, Sample]]) -> list[st
             continue
         counts = {frozenset(Counter(words[row] for row in rows).items()) for rows in rows_of.values()}
         if len(counts) == 1 and len(values := list(dict.fromkeys(words))) > 1:
-            kept = jq(f"select({in_jq(name)} == {json.dumps(values[0])})")
             return [
                 f"every problem has rows of {len(values)} values of {name} ({', '.join(values[:3])}), counted as its "
-                f"samples. If these are different systems, type {kept} > kept.jsonl to keep one"
+                f"samples. If these are different systems, type {row_filter(name, values[0])} to keep one"
             ]
     return []
 

@@ -31,7 +31,7 @@ from evals.answer_files.names import (
 from evals.answer_files.sample import Sample
 from evals.answer_files.told import may_be_the_models
 from evals.data.rows import is_nothing
-from evals.paths import in_jq, jq
+from evals.paths import ABSENT, reach, row_filter
 
 Objects = Sequence[Mapping[str, object]]
 Columns = Mapping[str, str]  # our name -> a path
@@ -61,10 +61,33 @@ def columns_to_name(rows: Objects, reads: Reads, gold_apart: bool = False) -> st
         golds, texts = named(paths, GOLDS, UNSURE_GOLDS), named(paths, RESPONSES, UNSURE_RESPONSES)
         sentences += [f"These have names of golds: {', '.join(golds)}."] if golds and not gold_apart else []
         sentences += [f"These have names of responses: {', '.join(texts)}."] if texts else []
+        sentences += _no_responses(rows, paths) if not texts else []
         sentences += apart
     if not gold_apart:
         sentences.append("If the gold answers are in another file, type gold=FILE and columns= without answer.")
     return "\n".join(sentences)
+
+
+def _no_responses(rows: Objects, paths: Sequence[str]) -> list[str]:
+    """The advice for a file that may have no responses: verdicts alone, or scores."""
+    if verdicts := [path for path in named(paths, VERDICTS) if all(_may_be_label(reach(row, path)) for row in rows)]:
+        key = _key(rows, paths)
+        typed = argument({"id": key[1] if key else "PATH", "correct": verdicts[0]})
+        return [
+            f"These have names of verdicts: {', '.join(verdicts)}. To check a score by verdicts alone, type rlvr audit "
+            f"FILE printed=SCORE {typed}. id:row says that each row is a problem of its own."
+        ]
+    if named(paths, GOLDS):
+        return []
+    return [
+        "No path has the name of a gold, a response or a verdict. If these are scores, give the file that has the "
+        "responses or the verdicts of each problem."
+    ]
+
+
+def _may_be_label(value: object) -> bool:
+    """Whether a value is a verdict, nothing, or a list of them. A score such as 0.42 is none."""
+    return all(map(_may_be_label, value)) if isinstance(value, list) else value is ABSENT or is_label(value)
 
 
 def _may_be_the_models(rows: Objects, samples: Sequence[Sample], columns: Columns) -> bool:
@@ -82,7 +105,10 @@ def verdicts_to_name(rows: Objects, reads: Callable[[Columns], bool]) -> str:
         columns = {"id": key[1], "correct": verdicts[0]}
         if reads(columns):
             return argument(columns)
-    return "columns=id:PATH,correct:PATH (correct:PATH?WORD, if WORD says correct)"
+    return (
+        "columns=id:PATH,correct:PATH (correct:PATH?WORD, if WORD says correct. id:row, if each row is a problem of "
+        "its own)"
+    )
 
 
 def missing_gold(row: Mapping[str, object]) -> str:
@@ -109,12 +135,13 @@ def missing_response(row: Mapping[str, object]) -> str:
 
 def unread(objects: Objects, columns: Columns) -> tuple[str, ...]:
     """The columns that may be verdicts and are read as nothing else: of truth values, or of the names of verdicts with
-    nothing but verdicts."""
+    nothing but verdicts. A column of one value is none."""
     values_by_name = {name: [row.get(name) for row in objects] for name in objects[0] if name not in columns.values()}
     return tuple(
         name
         for name, values in values_by_name.items()
-        if _are_truths(values) or (named([name], VERDICTS) and all(map(is_label, values)))
+        if len({*map(str, values)}) > 1
+        and (_are_truths(values) or (named([name], VERDICTS) and all(map(is_label, values))))
     )
 
 
@@ -180,8 +207,11 @@ def _told_apart(rows: Objects) -> list[str]:
     for name in named(rows[0], MODELS, BENCHMARKS):
         values = list(dict.fromkeys(row.get(name) for row in rows if isinstance(row.get(name), str)))
         if len(values) > 1 and named([name], MODELS):
-            kept = jq(f"select({in_jq(name)} == {json.dumps(values[0])})")
-            sentences.append(f"{name} has {len(values)} values. To keep the rows of one, type {kept} > kept.jsonl.")
+            kept = row_filter(name, values[0])
+            sentences.append(f"{name} has {len(values)} values. To read the rows of one, type {kept}.")
         elif len(values) > 1:
-            sentences.append(f"{name} has {len(values)} values. benchmark:{name} scores each by itself.")
+            sentences.append(
+                f"{name} has {len(values)} values. In rlvr grade, benchmark:{name} scores each by itself. To "
+                f"read the rows of one, type {row_filter(name, values[0])}."
+            )
     return sentences

@@ -14,6 +14,7 @@ STEPS = (
     *("step", "Step", "global_step", "_step", "trainer/global_step", "steps", "current_steps", "iteration"),
     *("training_iteration", "timesteps", "generation", "total_steps", "global_step/max_steps"),
 )
+NUMBERED = "number of the line"  # the step of an object that names none
 _OBJECT = re.compile(r"\{['\"][^'\"{}\n\r]+['\"]: [^{}\n\r]*\}")
 _ENTRY = re.compile(rf"['\"]([^'\"{{}}]+)['\"]: ['\"]?({NUMBER}|nan|NaN)['\"]?(?=[,}}])")
 _COUNTERS = ("step", "iteration", "iter", "update", "rollout", "generation", "batch", "round", "episode", "epoch")
@@ -23,6 +24,7 @@ _COUNTER = re.compile(
     r"(\d+)(?:\s*/\s*\d+)?(?![\w.:]*\d)",
     re.IGNORECASE,
 )
+_KEY_BEFORE = re.compile(r"['\"]\s*:\s*$")  # an object that is a value in a larger one, as in a printed configuration
 _BEFORE_OBJECT = re.compile(r"(?<![\w/.-])[A-Za-z]\w*\s*[:=#]?\s*\[?(\d+)\]?\s*[:|-]?\s*$")
 _PROCESS = re.compile(r"(?:\x1b\[[\d;]*m)|^\(\w+ pid=\d+[^)]*\)\s*|^\S*\[?\d{4}-\d\d-\d\d[T ][\d:.,]+\]?\s*")
 _PAIR = re.compile(rf"(?<![\w/.@%-])([A-Za-z_][\w/.@%-]*)\s*[:=]\s*({NUMBER}|nan)%?(?![\w:.]*\w)", re.IGNORECASE)
@@ -39,14 +41,17 @@ def printed(text: str) -> Iterator[dict[str, float]]:
     """The objects in lines of text. The step is in it, or before it (`eval 20: {...}`).
 
     Without any, each object with the most frequent name is a step, and the others belong to the step before. An object
-    whose names all come once is no point of a curve: the summary at the end, the settings at the beginning.
+    whose names all come once is no point of a curve: the summary at the end, the settings at the beginning. Nor are
+    objects that all say the same, as the settings that each process prints.
     """
-    objects_and_steps = [(match, _BEFORE_OBJECT.search(_before(text, match))) for match in _OBJECT.finditer(text)]
+    objects_and_steps = [(match, _BEFORE_OBJECT.search(_before(text, match))) for match in _objects(text)]
     objects = [
         ({name: float(value) for name, value in _ENTRY.findall(match[0])}, before)
         for match, before in objects_and_steps
     ]
     counted = any(before for _, before in objects_and_steps)
+    if len(objects) > 1 and not any(len(numbers) > 1 for numbers in _numbers_by_name(objects).values()):
+        return
     times = Counter(name for values, _ in objects for name in values)
     often = max((name for name in times if name != "epoch"), key=times.__getitem__, default="epoch")
     number = 0
@@ -59,12 +64,26 @@ def printed(text: str) -> Iterator[dict[str, float]]:
             yield values
         elif times[often] == 1 or any(times[name] > 1 for name in values):
             number += often in values
-            yield {"step": number} | values
+            yield {NUMBERED: number} | values
+
+
+def _numbers_by_name(objects: Sequence[tuple[dict[str, float], object]]) -> dict[str, set[float]]:
+    numbers: dict[str, set[float]] = {}
+    for values, _ in objects:
+        for name, value in values.items():
+            numbers.setdefault(name, set()).add(value)
+    return numbers
 
 
 def has_objects(text: str) -> bool:
-    """Whether a text has such objects."""
-    return any(_ENTRY.search(match[0]) for match in _OBJECT.finditer(text))
+    """Whether a text has such objects, for as many steps as its lines count."""
+    steps = {next((row[name] for name in (*STEPS, NUMBERED) if name in row), None) for row in printed(text)}
+    return bool(steps) and len(steps) >= len({row["step"] for row in counted(text)})
+
+
+def _objects(text: str) -> Iterator[re.Match[str]]:
+    """The objects that are no value in a larger one."""
+    return (match for match in _OBJECT.finditer(text) if not _KEY_BEFORE.search(_before(text, match)))
 
 
 def counted(text: str) -> list[dict[str, float]]:
@@ -191,6 +210,27 @@ def bars(text: str) -> Iterator[dict[str, float]]:
             for name, cell in zip(header, cells, strict=True)
             if re.fullmatch(rf"{NUMBER}|nan", cell, re.IGNORECASE)
         }
+
+
+def stepped(text: str) -> list[dict[str, float]]:
+    """The rows of the tables with bars that stand between other lines, and have a column of steps. Where there are
+    several, each row has the number of its `table`."""
+    tables: list[list[dict[str, float]]] = []
+    header: list[str] = []
+    for line in filter(str.strip, text.splitlines()):
+        cells = _cells(line) if "|" in line else []
+        if header and len(cells) == len(header) and any(re.fullmatch(NUMBER, cell) for cell in cells):
+            numbers = zip(header, cells, strict=True)
+            tables[-1].append({name: float(cell) for name, cell in numbers if re.fullmatch(NUMBER, cell)})
+        elif len(cells) > 1 and {*cells} & {*STEPS}:
+            header = cells
+            tables.append([])
+        elif not (cells and _RULER.fullmatch(line)):
+            header = []
+    tables = [rows for rows in tables if len(rows) > 1]
+    if len(tables) == 1:
+        return tables[0]
+    return [{"table": number, **row} for number, rows in enumerate(tables, 1) for row in rows]
 
 
 _MLFLOW = re.compile(rf"(?m)^\d{{10,13}} ({NUMBER}|nan) (\d+)$", re.IGNORECASE)

@@ -43,6 +43,12 @@ def _of_rows(evidence: Evidence) -> Iterator[Choice]:
         for value in values:
             words = f"the problems of {column} {value} alone" if column not in COMMON else f"the {column} {value} alone"
             yield Choice("part", "part", column, value, bits, words, "another denominator")
+    columns = conditions(samples)
+    for column, values in columns.items():
+        for value in values:
+            bits = among(len(values), 1) + among(len(columns), 0)
+            words = f"the rows of {column} {value} alone"
+            yield Choice("part", "part", column, value, bits, words, "another denominator")
     for name, kept, words in (
         ("finished", samples.get("truncated", pd.Series(dtype=float)) != 1, "that were not cut off"),
         ("answered", samples["answer"].notna() if "answer" in samples else pd.Series(dtype=bool), "with an answer"),
@@ -230,8 +236,26 @@ def parts(samples: pd.DataFrame) -> dict[str, list[str]]:
         if column in NOT_COLUMNS or pd.api.types.is_float_dtype(samples[column]) or samples[column].isna().any():
             continue
         values = sorted(samples[column].astype(str).unique())
+        if {value.lower() for value in values} <= {"true", "false"}:  # a verdict: all of one value have one score
+            continue
         apart = column in COMMON or samples.groupby("problem_id")[column].nunique().max() == 1
         if 2 <= len(values) <= MOST_PARTS and apart:
+            values_by_column[column] = values
+    return values_by_column
+
+
+def conditions(samples: pd.DataFrame) -> dict[str, list[str]]:
+    """The columns of 2 to `MOST_PARTS` values, each of which every problem has equally often, such as a budget of
+    tokens; and their values."""
+    values_by_column: dict[str, list[str]] = {}
+    for column in map(str, samples):
+        if column in (*NOT_COLUMNS, *COMMON) or samples[column].isna().any():
+            continue
+        values = sorted(samples[column].astype(str).unique())
+        if not 2 <= len(values) <= MOST_PARTS or {value.lower() for value in values} <= {"true", "false"}:
+            continue
+        table = pd.crosstab(samples["problem_id"], samples[column].astype(str))
+        if len(table) > 1 and (table == table.iloc[0]).all(axis=None) and table.iloc[0].nunique() == 1:
             values_by_column[column] = values
     return values_by_column
 

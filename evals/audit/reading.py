@@ -20,6 +20,7 @@ import pandas as pd
 from evals.answer_files.names import PROBLEM_IDS, ROW_IDS, named
 from evals.audit.console import (
     NUMBER,
+    NUMBERED,
     STEPS,
     bars,
     counted,
@@ -29,13 +30,16 @@ from evals.audit.console import (
     of_mlflow,
     printed,
     sections,
+    stepped,
 )
 from evals.audit.evidence import NOT_COLUMNS, Evidence, resolution_of
 from evals.audit.json_tables import column_name, flat, table_in
+from evals.audit.notebook_text import notebook_text
 from evals.audit.sets import is_repeat
 from evals.data.rows import TwiceError, is_nothing, parsed, refuse_twice, values_of
 from evals.errors import UsageError
 from evals.files import text_sha256
+from evals.paths import ROW, kept, row_filter
 from evals.suggest import expected
 
 if TYPE_CHECKING:
@@ -44,7 +48,6 @@ if TYPE_CHECKING:
     from evals.grading import Grade, Grader
 
 Row = Mapping[str, object]  # a row of a file: a metric's number, or a word
-ROW = "row"  # columns=step:row: each row is a step
 LONGEST_HEADER = 1 << 20  # characters of the first two rows of a table
 NEARLY_ALL = 0.9  # this share of rows has a name of its own: they may be runs
 SHOWN = 20  # metrics that an error lists
@@ -170,6 +173,8 @@ def _reader(name: str, text: str) -> Callable[[str], Iterable[Row]]:
         return _lighteval
     if has_bars(text):
         return bars
+    if stepped(text):
+        return stepped
     if has_sections(text):
         return sections
     if text.lstrip().startswith(('{"', "{\n", "{\r", "[\n", "[{", "[[")):
@@ -178,7 +183,7 @@ def _reader(name: str, text: str) -> Callable[[str], Iterable[Row]]:
         return printed
     if text.lstrip().startswith(("{", "[{")):
         return _lines
-    if _separator(text) is not None and not counted(text):
+    if _is_csv(text, whole=True) and not counted(text):
         return _csv
     if counted(text):
         return counted
@@ -188,16 +193,25 @@ def _reader(name: str, text: str) -> Callable[[str], Iterable[Row]]:
     )
 
 
-def _is_csv(text: str) -> bool:
-    """Whether the first two lines, after comments, are a header of words and as many cells."""
+def _is_csv(text: str, whole: bool = False) -> bool:
+    """Whether the first two lines, after comments, are a header of words and as many cells.
+
+    Args:
+        whole: or the header is of other texts, and all lines have as many cells.
+    """
     text = _without_comments(text)
     separator = _separator(text)
     if separator is None:
         return False
-    rows = csv.reader(io.StringIO(text[:LONGEST_HEADER]), delimiter=separator)
-    header, first = next(rows, []), next(rows, [])
-    words = all(re.search(r"[A-Za-z]", cell) and not re.search(r"[{}]|[:=]\s*[-\d.]", cell) for cell in header)
-    return len(header) > 1 and len(header) == len(first) and words
+    rows = csv.reader(io.StringIO(text if whole else text[:LONGEST_HEADER]), delimiter=separator)
+    try:
+        header, first = next(rows, []), next(rows, [])
+        alike = len(header) > 1 and len(header) == len(first)
+        whole = whole and alike and all(len(row) in (0, len(header)) for row in rows)
+    except csv.Error:  # a text with zero bytes, or with a cell as long as a log
+        return False
+    named = all(re.search(r"[A-Za-z]", cell) and not re.search(r"[{}]|[:=]\s*[-\d.]", cell) for cell in header)
+    return alike and (named or whole)
 
 
 def _without_comments(text: str) -> str:
@@ -206,7 +220,12 @@ def _without_comments(text: str) -> str:
 
 
 def read_curve(
-    text: str, *, name: str = "text", step: str | None = None, wanted: Iterable[str] = ()
+    text: str,
+    *,
+    name: str = "text",
+    step: str | None = None,
+    wanted: Iterable[str] = (),
+    conditions: Sequence[str] = (),
 ) -> pd.DataFrame:
     """The metrics of a training by step, one column each. Values of one step that stand on several lines are joined; of
     several values of one metric the last counts, as of a step that a resumed training logs again.
@@ -214,18 +233,24 @@ def read_curve(
     Args:
         name: of the file, for errors. step: the column of steps; None: one of `STEPS`.
         wanted: the metrics that the user named, which say which table of several is read.
+        conditions: on the rows that are read (`evals.paths.kept`). `attrs["chosen"]` says which rows these are.
     Raises:
         UsageError: the text is of no known form, damaged, or has no step.
     """
     text = _STEP_OF.sub(r"\1\2", _OF_LIBRARY.sub(lambda value: value[1] or value[2], text))
     whole = _rows(name, text, {*wanted, step} - {None, ROW})
+    try:
+        places, chosen = kept(whole, conditions)
+    except UsageError as error:
+        raise UsageError(f"{name}: {error}") from error
+    whole = [whole[place] for place in places]
     rows = [_numbers(row) for row in whole]
     table = pd.DataFrame(rows)
     if table.empty:
         raise UsageError(f"{name}: no curve. It needs two steps or more that have a metric of the same name")
     if step == ROW:
         table[ROW] = range(1, len(table) + 1)
-    known = STEPS if step is None else (step,)
+    known = (*STEPS, NUMBERED) if step is None else (step,)
     columns = {column_name(column): column for column in reversed([*map(str, table)])} | {str(c): str(c) for c in table}
     step_column = next((columns[column] for column in known if column in columns), None)
     if step_column is None or (
@@ -237,19 +262,22 @@ def read_curve(
                 f"{name}: no column of steps. Its only row holds final scores and no curve ({column_names})"
             )
         raise UsageError(
-            f"{name}: no column of steps. Expected one of {', '.join(known)}, got {column_names}. "
+            f"{name}: no column of steps. Expected one of {', '.join(known if step else STEPS)}, got {column_names}. "
             f"{_which_step(whole, table)}"
         )
     _refuse_labels(name, whole, table, step_column)
     if step_column != "step":
         table = table.drop(columns="step", errors="ignore")
     table = table.rename(columns={step_column: "step"}).dropna(subset=["step"])
+    _refuse_tables(name, table)
     curve = table.groupby("step").last().reset_index()
     # the lines of a step that a resumed run logged again; plain values, because pandas compares `attrs` when it joins
     curve.attrs["nan"] = _nans(rows, step_column)
     curve.attrs["words"] = sorted(
         {name for row in whole for name, content in row.items() if content and isinstance(content, str)}
     )
+    numbered = f"the file names no steps, so its {len(curve)} lines with metrics are numbered"
+    curve.attrs["chosen"] = ". ".join(filter(None, [chosen, numbered if step_column == NUMBERED else ""]))
     curve.attrs["replaced"] = _replaced(table)
     curve.attrs["repeated"] = table[table["step"].duplicated(keep=False)].to_dict("list")
     return curve
@@ -263,6 +291,8 @@ def _rows(name: str, text: str, wanted: Collection[str | None]) -> list[Row]:
     """
     try:
         whole = _object(text)
+        if whole is not None and (outputs := notebook_text(whole)) is not None:
+            return _rows(name, outputs, wanted)
         if whole is not None and "log_history" not in whole and (table := table_in(whole, wanted)) is not None:
             return list(table)
     except UsageError as error:
@@ -303,10 +333,26 @@ def _refuse_labels(name: str, rows: Sequence[Row], table: pd.DataFrame, step: st
             continue  # lines of one step that have different metrics
         apart = _telling_apart([rows[row] for row in at])
         if apart:
+            fullest = max(at, key=lambda row: len(_numbers(rows[row])))
+            first = row_filter(apart[0], rows[fullest][apart[0]])
             raise UsageError(
                 f"{name}: step {number:g} has {len(at)} rows, which differ in {', '.join(apart)}. A curve has one row "
-                "for each step. Write the rows of one curve to a file of their own"
+                f"for each step. To read the rows of one curve, type {first}"
             )
+
+
+def _refuse_tables(name: str, table: pd.DataFrame) -> None:
+    """Raise UsageError if the text has several tables (`evals.audit.console.stepped`), and lists them."""
+    if "table" not in table or table["table"].nunique() == 1:
+        return
+    lines = [
+        f"  {number:.0f}: {len(rows)} rows of {', '.join(rows.dropna(axis=1, how='all').columns.drop('table'))}"
+        for number, rows in table.groupby("table")
+    ]
+    raise UsageError(
+        f"{name}: it has {len(lines)} tables. To read the first, type {row_filter('table', 1)}. The tables are:\n"
+        + "\n".join(lines)
+    )
 
 
 def _telling_apart(rows: Sequence[Row]) -> list[str]:
@@ -323,10 +369,12 @@ def _is_word(value: object) -> bool:
 def _which_step(rows: Sequence[Row], table: pd.DataFrame) -> str:
     """The advice where no column has the name of a step: the first whose whole numbers grow from row to row, or without
     one, the row's number. Nothing where the rows may be no steps."""
+    if repeats := [str(column) for column in table if is_repeat(str(column))]:
+        return f"{repeats[0]} may number repeats or seeds, and those are no steps of one training"
     growing = [str(n) for n in table if (table[n].dropna() % 1 == 0).all() and (table[n].diff()[1:] > 0).all()]
     step = growing[0] if growing else ROW
-    if is_repeat(step) or named([step], PROBLEM_IDS, ROW_IDS):
-        return f"{step} may number repeats or problems, and those are no steps of one training"
+    if named([step], PROBLEM_IDS, ROW_IDS):
+        return f"{step} may number problems, and those are no steps of one training"
     names = [column for column in _telling_apart(rows) if len({row[column] for row in rows}) >= NEARLY_ALL * len(rows)]
     if names:
         return f"Nearly each row has another {names[0]}, so the rows may be runs, and no steps of one training"
@@ -692,29 +740,54 @@ def _as_numbers(grades: Sequence[Grade]) -> list[bool | None]:
     return [None if g.verdict == Verdict.UNSCORED else g.verdict == Verdict.CORRECT for g in grades]
 
 
-def verdict_table(path: Path, columns: Mapping[str, str], threshold: float | None = None) -> pd.DataFrame | None:
+_IDS = ("id", "problem_id")
+_RENAMED = {
+    "id": "problem_id",
+    "correct": "label",
+    "step": "checkpoint",
+}  # names in a table of verdicts -> those in `Evidence`
+
+
+def verdict_table(
+    path: Path, columns: Mapping[str, str], threshold: float | None = None, conditions: Sequence[str] = ()
+) -> pd.DataFrame | None:
     """Verdicts without responses, as `Evidence` takes them: a table of `id`, `correct` (one, or a list of those of all
     samples), and where it has them `seed`, `step`, `truncated`, `answer` and `benchmark`. None if the file is none.
 
     Args:
-        columns: our column -> theirs.
+        columns: our column -> theirs. `id` may be "row": each verdict is of a problem of its own.
         threshold: a verdict is correct from this number on; None: only 1 and 0 are verdicts.
+        conditions: on the rows that are read (`evals.paths.kept`). `attrs["note"]` has a sentence about them.
     Raises:
         UsageError: a value is no verdict; with its row.
     """
     from evals.answer_files.containers import contents
+    from evals.answer_files.items import select
     from evals.answer_files.labels import as_label
     from evals.paths import refuse_mixed
 
-    objects = contents(path, columns)
+    objects, note = select(path, contents(path, columns, conditions), columns, conditions)
+    numbered = columns.get("id") == ROW and ROW not in objects[0]
+    if numbered:
+        columns = {column: source for column, source in columns.items() if column != "id"}
     refuse_mixed(path, objects, columns)
     table = pd.DataFrame([_by_our_names(row, columns) for row in objects])
+    if numbered and "correct" in table:
+        table = table.explode("correct").reset_index(drop=True)
+        table["id"] = range(1, len(table) + 1)
     if "correct" in columns and "correct" not in table:
         raise UsageError(f"{path}: no column {columns['correct']!r} for correct. There are {', '.join(objects[0])}")
     if "correct" in columns and "id" not in table:
-        raise UsageError(f"{path}: no column id. Type {shlex.quote('columns=id:THEIRS,correct:' + columns['correct'])}")
+        raise UsageError(
+            f"{path}: no column id. Type {shlex.quote('columns=id:THEIRS,correct:' + columns['correct'])}, "
+            "or id:row if each verdict is of a problem of its own"
+        )
     if not {"id", "correct"} <= set(table) or ("response" in table and "correct" not in columns):
         return None
+    if {"id", "problem_id"} <= {*table} and "id" not in columns:
+        typed = [shlex.quote(f"columns=id:{name},correct:{columns.get('correct', 'correct')}") for name in _IDS]
+        raise UsageError(f"{path}: both id and problem_id. Type {' or '.join(typed)}, the one that names the problem")
+    table = table.drop(columns=[new_name for name, new_name in _RENAMED.items() if {name, new_name} <= {*table}])
     lists = [name for name in {*table} - {"correct"} if table[name].map(lambda limit: isinstance(limit, list)).any()]
     if "id" in lists:
         raise UsageError(
@@ -743,7 +816,8 @@ def verdict_table(path: Path, columns: Mapping[str, str], threshold: float | Non
     for name in {*table} - {"id", "correct", "truncated", "seed", "answer", "problem"}:  # a CSV has texts
         with contextlib.suppress(ValueError, TypeError):
             table[name] = pd.to_numeric(table[name])
-    table = table.rename(columns={"id": "problem_id", "correct": "label", "step": "checkpoint"})
+    table = table.rename(columns=_RENAMED)
+    table.attrs["note"] = note
     return table.astype({"checkpoint": int}) if "checkpoint" in table else table
 
 

@@ -7,6 +7,7 @@ import gzip
 import json
 import math
 import re
+import shlex
 import unicodedata
 import zlib
 from collections.abc import Iterator, Sequence
@@ -161,7 +162,9 @@ def _csv(path: Path, delimiter: str) -> Iterator[dict[str, object]]:
     reader = csv.DictReader(chain([header], lines), delimiter=delimiter)
     ended = 1
     try:
-        refuse_twice([stripped for name in reader.fieldnames or () if (stripped := name.strip())])
+        names = [stripped for name in reader.fieldnames or () if (stripped := name.strip())]
+        refuse_twice(names)
+        _refuse_no_header(path, names)
         for row in reader:
             if None in row or None in row.values():
                 spread = reader.line_num > ended + 1  # several lines in one cell: a quote holds them together
@@ -174,6 +177,19 @@ def _csv(path: Path, delimiter: str) -> Iterator[dict[str, object]]:
         raise UsageError(f"{path}, line {reader.line_num}: not CSV ({error})") from error
     except UsageError as error:
         raise UsageError(str(error) if str(error).startswith(f"{path}") else f"{path}, {error}") from error
+
+
+LONGEST_NAME = 200  # characters of a column's name
+
+
+def _refuse_no_header(path: Path, names: Sequence[str]) -> None:
+    """Raise UsageError if the first row of a table holds a text of several lines, or a long one: it has no names."""
+    if any(len(name) > LONGEST_NAME or "\n" in name for name in names):
+        header = ",".join(f"column{number}" for number in range(1, len(names) + 1))
+        raise UsageError(
+            f"line 1: the first row holds no names of columns. To add names, type sed '1i {header}' "
+            f"{shlex.quote(str(path))} > named.csv"
+        )
 
 
 def is_comment(line: str) -> bool:

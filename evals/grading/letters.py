@@ -29,9 +29,13 @@ _OPTION = r"(?i:option|choice|answer)"
 _IS = r"(?:\s+(?i:is|must\s+be|should\s+be|would\s+be|will\s+be|has\s+to\s+be))"
 _SURELY = r"(?:\s+(?i:therefore|thus|hence|then|clearly|likely|probably|most\s+likely|indeed))?"
 _IN_BOX = re.compile(rf"{_OPEN}(?:{_OPTION}[\s:]{{1,3}})?{_OPEN}([A-J]){_END}", re.IGNORECASE)
+_AMONG = (  # the best answer among the given options
+    r"(?:\s+(?i:among|from|of|out\s+of)\s+(?i:the|these|those)(?:\s+[a-z]+)?\s+(?i:options|choices|answers|ones)"
+    r"(?:\s+(?i:given|provided|listed|above))?)"
+)
 _QUESTION = (
     r"(?:(?i:answer|\bans\.?|(?:correct|best|right|choose|chose|select|pick)\s+(?:option|choice)"
-    rf"|(?:my|final)\s+(?:choice|pick))(?:\s+here)?{_IS}?{_SURELY}\s?(?:\*\*|[\"'])?\s?(?::|-(?=\s))?"
+    rf"|(?:my|final)\s+(?:choice|pick))(?:\s+here)?{_AMONG}?{_IS}?{_SURELY}\s?(?:\*\*|[\"'])?\s?(?::|-(?=\s))?"
     r"|\b(?i:response|choice|option)\s?:|(?:答案|故选|应选|所以选|因此选)\s?】?\s?[是为择：:]{0,2})"
 )
 _CHOOSES = (
@@ -119,11 +123,15 @@ OFFERS = (  # what makes an offer of the letter D in a sentence behind the answe
 _SENTENCE_END = re.compile(r"[.!?](?=\s|\Z)|\n")
 # a letter of its own: not of a formula (`kA`, `F =`), and not the article or the pronoun
 _LETTER = re.compile(
-    rf"(?<![\w\\$^'’=+/-])(?<!vitamin\s)\(?([A-J])\)?(?![\w_^’'(]|\s*[=<>+/^_])(?!(?<=[AI])\s+(?!(?:{_WORDS_AFTER})\b)[a-z])"
+    rf"(?<![\w\\$^'’=+/-])(?<!\w\()(?<!vitamin\s)\(?([A-J])\)?(?![\w_^’'(]|\s*[=<>+/^_])(?!(?<=[AI])\s+(?!(?:{_WORDS_AFTER})\b)[a-z])"
 )
 _JOINED = re.compile(
     r"(?<![A-Za-z\\])([A-J])[)}\]*$\s]*\W*(?:\\text\s*\{\s*)?\b(?:or|and)\b[\s}*({\[$\\]*(?:quad|qquad)?[\s\\]*\Z"
 )
+
+
+_ITS_TEXT = re.compile(r"[)}\]*]*\s?[:.)]")  # behind a letter, before the text of its option: `A: 2.8 J`
+_UNIT = re.compile(r"\d\s?\Z")  # before a letter that is a unit
 
 
 def last_letter(response: str, boxes: Iterable[tuple[int, str]]) -> str | None:
@@ -154,12 +162,20 @@ def _offers_another(response: str, place: int, end: int, letter: str) -> bool:
     for number, stop in enumerate([*(match.start() for match in _SENTENCE_END.finditer(response, end)), len(response)]):
         stop_at = min(stop, start + _LONGEST_SENTENCE)
         other_letters = [match for match in _LETTER.finditer(response, start, stop_at) if match[1] != letter]
+        if not number and _ITS_TEXT.match(response, end):
+            other_letters = [match for match in other_letters if not _is_unit(response, match)]
         if number and other_letters and _offers(response[start:stop_at]):
             return True
         if not number and any(not _is_set_aside(response[start : match.start(1)]) for match in other_letters):
             return True
         start = stop + 1
     return False
+
+
+def _is_unit(response: str, letter: re.Match[str]) -> bool:
+    """Whether a letter stands behind a number, and is no option, which has a mark or a word behind it."""
+    after = response[letter.end() : letter.end() + 1]
+    return bool(_UNIT.search(response, max(0, letter.start(1) - 2), letter.start(1))) and after in ("", ".", ",", ";")
 
 
 def _is_set_aside(before: str) -> bool:

@@ -30,12 +30,13 @@ NAMES = {  # ours -> what veRL, slime and TRL call it, the last in trackers with
     "train/entropy": ("actor/entropy", "actor/entropy_loss", "entropy", "entropy_loss"),
     "train/grad_norm": ("actor/grad_norm", "grad_norm"),
     "train/kl": ("actor/kl_loss", "kl"),
-    "train/response_length": ("response_length/mean", "completions/mean_length"),
+    "train/response_length": ("response_length/mean", "completions/mean_length", "completion_length"),
     "train/step_seconds": ("timing_s/step", "step_time"),
 }
 
 _REWARD = re.compile(r"reward|return|score|fitness|correct|acc|success", re.IGNORECASE)  # names that a reward may have
 _NO_REWARD = re.compile(r"loss|time|date|(^|_)(pid|t_start|lr|seed|ids?)$", re.IGNORECASE)
+SHOWN = 20  # metrics that an error lists
 LARGEST = 1e8  # the largest value of a reward. A larger number is a time.
 
 
@@ -50,7 +51,9 @@ class Curve:
     faults: tuple[str, ...]
 
 
-def import_curves(paths: Sequence[Path], name: str, columns: Mapping[str, str]) -> tuple[list[Run], int]:
+def import_curves(
+    paths: Sequence[Path], name: str, columns: Mapping[str, str], conditions: Sequence[str] = ()
+) -> tuple[list[Run], int]:
     """Files of any form of `evals.audit.reading.read_curve` as finished runs, in place of those of that name.
 
     Every file is read, and every folder is checked, before the first one is replaced.
@@ -60,6 +63,7 @@ def import_curves(paths: Sequence[Path], name: str, columns: Mapping[str, str]) 
         name: of the method, a plain one (`evals.names`).
         columns: our metric -> theirs, beside `NAMES`: curve/gsm8k/avg_at_1 for a score while it trained, step for the
             optimiser step.
+        conditions: on the rows that are read (`evals.paths.kept`).
     Returns:
         The runs, and how many further seeds of an earlier import were deleted.
     Raises:
@@ -67,7 +71,7 @@ def import_curves(paths: Sequence[Path], name: str, columns: Mapping[str, str]) 
             name is not an import.
     """
     plain_name("name", name)
-    curves = [_read(path, columns) for path in paths]
+    curves = [_read(path, columns, conditions) for path in paths]
     place = make_home() / CURVES
     folders = sorted(place.iterdir()) if place.is_dir() else []
     before = [folder for folder in folders if re.fullmatch(rf"{re.escape(name)}-seed\d+", folder.name)]
@@ -82,7 +86,7 @@ def import_curves(paths: Sequence[Path], name: str, columns: Mapping[str, str]) 
     return [Run(folder) for folder in new], len(outdated)
 
 
-def _read(path: Path, columns: Mapping[str, str]) -> Curve:
+def _read(path: Path, columns: Mapping[str, str], conditions: Sequence[str]) -> Curve:
     named_columns = {metric: source_column for metric, source_column in columns.items() if metric != "step"}
     if strange := [metric for metric in named_columns if metric not in NAMES and not metric.startswith("curve/")]:
         raise UsageError(f"columns={strange[0]}: {nearest(strange[0], [*NAMES, 'curve/BENCHMARK/avg_at_1', 'step'])}")
@@ -91,7 +95,13 @@ def _read(path: Path, columns: Mapping[str, str]) -> Curve:
         raise UsageError(f"{path}: expected an archive or a training curve. For responses, type rlvr grade {path}")
     try:
         text = path.read_text(encoding="utf-8", errors="replace")
-        curve = read_curve(text, name=str(path), step=columns.get("step"), wanted=named_columns.values())
+        curve = read_curve(
+            text,
+            name=str(path),
+            step=columns.get("step"),
+            wanted=named_columns.values(),
+            conditions=conditions,
+        )
     except ValueError as error:
         listed = "\n" in str(error)
         raise UsageError(f"{error}{chr(10) if listed else '. '}If these are responses: rlvr grade {path}") from error
@@ -101,12 +111,13 @@ def _read(path: Path, columns: Mapping[str, str]) -> Curve:
             if source_column in curve:
                 usual.setdefault(metric, source_column)
     metrics = usual | named_columns
-    available = ", ".join(str(column) for column in curve if column != "step")
+    named = [str(column) for column in curve if column != "step"]
+    may_be = [name for name in named if _REWARD.search(name) and not _NO_REWARD.search(name)]
+    shown = list(dict.fromkeys([*may_be[:SHOWN], *named]))[:SHOWN]
+    available = ", ".join(shown) + (f" and {len(named) - len(shown)} more" if len(named) > len(shown) else "")
     if missing := [source_column for source_column in metrics.values() if source_column not in curve]:
         raise UsageError(f"columns: {path}: no metric {missing[0]!r}. It has {available}")
     if not metrics:
-        named = [str(column) for column in curve if column != "step"]
-        may_be = [name for name in named if _REWARD.search(name) and not _NO_REWARD.search(name)]
         reward = next((name for name in may_be if not curve[name].max() > LARGEST), None)
         typed = argument({"train/reward": reward or "NAME", **columns}, [*named, *columns.values()])
         advice = f"Type {typed}" + (", or another of these names" if reward else ". NAME is the metric to draw")
@@ -140,6 +151,7 @@ def _write(curve: Curve, folder: Path, name: str, seed: int) -> None:
         "columns": metrics,
         "left": [str(column) for column in table if column not in ("step", *metrics.values())]
         + [f"{name} (no number)" for name in curve.table.attrs["words"] if name not in table],
+        "chosen": curve.table.attrs["chosen"],
         "repeats": curve.table.attrs["replaced"],
         "replaced": before is not None,
         "in_place_of": before if before != str(curve.path) else None,

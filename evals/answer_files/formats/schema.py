@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from evals.answer_files.sample import Sample
 from evals.answer_files.values import short
 from evals.errors import UsageError
+from evals.paths import row_filter
 
 Id = str | int
 Number = int | float
@@ -103,7 +104,10 @@ def faults(error: ValidationError, row: Mapping[str, object]) -> str:
         if where != first:
             continue
         if fault["type"] == "missing":
-            return f"no field {_path(where)!r}; the row has {', '.join(row)}"
+            kept = row_filter(_path(where))
+            return (
+                f"no field {_path(where)!r}; the row has {', '.join(row)}. To read the rows that have it, type {kept}"
+            )
         if fault["type"] == "value_error":
             return ": ".join(filter(None, (_path(where), str(fault["ctx"]["error"]))))
         wanted += [_WORDS.get(fault["type"], fault["msg"])]

@@ -30,7 +30,7 @@ from evals.data.rows import read_rows
 from evals.errors import UsageError
 from evals.grading.grader import Grader
 from evals.grading.verdicts import Verdict
-from evals.paths import ABSENT, in_jq, reach
+from evals.paths import ABSENT, reach
 from rlvr.cli import main
 
 GOLDS = ("17", "23", "31", "47")
@@ -352,7 +352,7 @@ def test_a_container_with_several_lists_names_columns_of_the_responses(
     path = write(tmp_path / "r.json", whole)
     columns = NAMED["objects around everything"]
     text = message(capsys, "grade", path)
-    assert {*paths_in(columns)} <= {*listed(text)} and "results.results, 4 rows" in text
+    assert {*paths_in(columns)} <= {*listed(text)} and "results.results.*, 4 rows" in text
     assert graded(capsys, path, f"columns={columns}")["verdicts"] == {"correct": 2, "wrong": 2}
 
 
@@ -372,7 +372,7 @@ def test_rows_of_several_models_are_said(tmp_path: Path, capsys: pytest.CaptureF
     rows = [{"question": q, "target": g, "completion": r, "model": m} for q, g, r, _ in ROWS for m in ("a", "b")]
     text = message(capsys, "grade", write(tmp_path / "a.jsonl", rows))
     assert "model has 2 values" in text and proposed(text) == []
-    assert """jq -c '(arrays[], objects) | select(.model == "a")'""" in text
+    assert "type 'rows=model?a'" in text
 
 
 def test_a_line_is_proposed_only_if_it_reads_every_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -493,17 +493,12 @@ def test_an_item_without_the_key_keeps_its_place() -> None:
     assert reach({"a": [{"b": 1}, {}]}, "a.*.b") == [1, None]
 
 
-def test_a_path_as_jq_writes_it() -> None:
-    assert in_jq("a.*.s?OK") == ".a[].s" and in_jq("b.-1") == ".b[-1]"
-
-
 def test_names_with_dots_inside_a_path_are_found() -> None:
     """A container by models: `qwen2.5` is one name, and `qwen2` is another."""
     row = {"by": {"qwen2.5": {"text": "a", "of.all": 1}, "qwen2": {"text": "b"}}, "v1.0": [{"x.y": 2}]}
     assert (reach(row, "by.qwen2.5.text"), reach(row, "by.qwen2.text")) == ("a", "b")
     assert (reach(row, "by.qwen2.5.of.all"), reach(row, "v1.0.0.x.y")) == (1, 2)
     assert reach(row, "by.qwen2.6.text") is ABSENT
-    assert in_jq("by.qwen2.5.text", row) == '.by["qwen2.5"].text' and in_jq("v1.0.0.x.y", row) == '.["v1.0"][0]["x.y"]'
     assert {"by.qwen2.5.text", "by.qwen2.text"} <= {*paths_of(row)}
 
 
@@ -511,7 +506,9 @@ def test_of_several_lists_the_line_takes_the_longest(tmp_path: Path, capsys: pyt
     lists = {name: [{"text": r, "gold": g} for _, g, r, _ in ROWS] for name in ("qwen2.5", "phi-4")}
     path = write(tmp_path / "a.json", {"meta": {"models": [{"id": "m"}, {"id": "n"}]}, "runs": lists})
     text = message(capsys, "grade", path)
-    assert """jq -c '.runs["qwen2.5"][]' FILE > rows.jsonl""" in text and '.runs["phi-4"], 4 rows:' in text
+    assert "type 'rows=runs.qwen2.5.*'" in text and "runs.phi-4.*, 4 rows:" in text
+    columns = "columns=answer:gold,response:text"
+    assert graded(capsys, path, columns, "rows=runs.phi-4.*")["rows"] == 4
 
 
 # -- curves ------------------------------------------------------------------------------------------------------------
@@ -645,9 +642,9 @@ def test_a_list_of_golds_beside_as_many_responses_is_refused_with_a_line_that_ru
     path = write(tmp_path / "a.jsonl", [row, row])
     columns = [] if golds == "gold" else [f"columns=problem:{question},answer:{golds},response:{texts}"]
     text = message(capsys, "grade", path, *columns)
-    lists = "[.problem, .gold, .response]" if golds == "gold" else "[.prompts, .solutions, .completions]"
-    made = "{problem: .[0], answer: .[1], response: .[2]}"
-    assert f"jq -c '(arrays[], objects) | {lists} | transpose[] | {made}' FILE > rows.jsonl" in text
+    each = f"columns=problem:{question}.*,answer:{golds}.*,response:{texts}.*"
+    assert f"type {shlex.quote(each)}. If" in text
+    assert graded(capsys, path, each)["verdicts"] == {"correct": 2, "wrong": 6}
     document = graded(capsys, path, *columns, "golds=any")  # a person may still say so
     assert document["rows"] == 8
 

@@ -81,7 +81,7 @@ def test_agreement_with_the_labels(write):
         ('{"problem_id": 1, "answer": true, "response": ""}', "row 2: answer is True"),
         ('{"problem_id": 1.5, "answer": "5", "response": ""}', "row 2: problem_id is 1.5"),
         ('{"problem_id": 1, "answer": "5", "response": true}', "row 2: response is True"),
-        ('{"problem_id": "a", "answer": "6", "response": ""}', "row 2: problem_id 'a' has the answer '6'.*row 1"),
+        ('{"problem_id": "a", "answer": "6", "response": ""}', "row 2: problem 'a' has the answer '6'.*row 1"),
         ('{"problem_id": 1, "answer": "5", "response": "", "finish_reason": 3}', "row 2: finish_reason is 3"),
         ('{"problem_id": 1, "answer": "5", "response": "", "expected": "yes"}', "row 2: expected: 'yes' is no verdict"),
     ],

@@ -120,7 +120,7 @@ def test_events_of_several_kinds_say_which_to_keep(tmp_path: Path, capsys: pytes
     """OpenAI evals' log: one row of four is a verdict."""
     path = lines(tmp_path / "log.jsonl", *EVENTS)
     message = refused(capsys, "audit", path, "printed=50.0", "columns=id:sample_id,correct:data.correct")
-    assert "1 of 4 rows" in message and "jq -c '(arrays[], objects) | select(.data.correct != null)'" in message
+    assert "1 of 4 rows" in message and "type rows=data.correct" in message
     kept = lines(tmp_path / "kept.jsonl", EVENTS[2])
     assert done(capsys, "audit", kept, "printed=100", "columns=id:sample_id,correct:data.correct")["file"] == 1.0
 

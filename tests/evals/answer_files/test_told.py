@@ -103,16 +103,16 @@ def test_a_report_says_that_answer_may_be_the_models_own(tmp_path: Path) -> None
 # -- aliases, lists, systems -------------------------------------------------------------------------------------------
 
 
-def test_golds_with_aliases_are_said_and_never_split(tmp_path: Path) -> None:
-    """As EVOUNA's TQ.json. The line makes a list of them, which golds=any reads."""
+def test_golds_with_aliases_are_said_and_split_when_asked(tmp_path: Path) -> None:
+    """As EVOUNA's TQ.json. `any:/` splits them."""
     rows = [{"answer": "David Seville/Ross", "response": "Ross"}, {"answer": "1/2", "response": "1/2"}]
     rows += [{"answer": r"\frac{ab}/{cd}", "response": ""}, {"answer": "9 miles/hour", "response": ""}]
     path = write(tmp_path / "a.jsonl", rows)
     text = notes(path)
     assert "golds with / between words: 1, such as 'David Seville/Ross'" in text and "golds=any" in text
-    assert """jq -c '(arrays[], objects) | (.answer | strings) |= split("/")' FILE > rows.jsonl""" in text
-    inside = write(tmp_path / "b.jsonl", [{"gold": {"of": "Ross/Seville"}, "text": "Ross"}])
-    assert "(.gold.of | strings)" in notes(inside, answer="gold.of", response="text")
+    assert "type golds=any:/" in text
+    graded = grade_file(path, policy="whole", reading=Reading(golds="any:/"))
+    assert graded.verdicts["correct"] == 1 and graded.verdicts["no_answer"] == 2
     listed = write(tmp_path / "c.jsonl", [{"answer": ["David Seville", "Ross"], "response": "Ross"}])
     assert grade_file(listed, policy="whole", reading=Reading(golds="any")).verdicts == {"correct": 1}
 
@@ -131,7 +131,7 @@ def test_samples_of_several_systems_are_said(tmp_path: Path) -> None:
     ]
     text = notes(write(tmp_path / "a.jsonl", rows))
     assert "every problem has rows of 2 values of arm (teacher, student), counted as its samples" in text
-    assert 'select(.arm == "teacher")' in text and "seed" not in text and "split" not in text
+    assert "type 'rows=arm?teacher'" in text and "seed" not in text and "split" not in text
     single = [row for row in rows if row["arm"] == "student"]
     assert notes(write(tmp_path / "b.jsonl", single)) == ""  # as after the line that was said
     apart = [{**row, "arm": f"of problem {row['problem_id']}"} for row in rows]

@@ -87,3 +87,27 @@ def test_a_row_as_step_takes_the_place_of_a_column_of_that_name():
     """`step` counts each epoch from 1 here, so the user counts rows."""
     text = "step,reward\n1,0.1\n2,0.2\n1,0.3\n2,0.4\n"
     assert read_curve(text, step="row")[["step", "reward"]].values.tolist() == [[1, 0.1], [2, 0.2], [3, 0.3], [4, 0.4]]
+
+
+def test_objects_in_texts_are_opened():
+    """A log of events whose metrics are Python's dictionary in a text. The events with most metrics are proposed."""
+    rows = [
+        row
+        for step in (0, 1)
+        for row in (
+            {"event": "begin", "step": step, "lr": 1},
+            {"event": "end", "step": step, "of": f"{{'kl': 0.{step + 1}, 'reward': {step}}}"},
+        )
+    ]
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    assert read_curve(text, conditions=["event?end"])["of.kl"].tolist() == [0.1, 0.2]
+    more = text + text.replace('"lr": 1', '"lr": 2')
+    with pytest.raises(UsageError, match=r"type 'rows=event\?end'"):
+        read_curve(more)
+
+
+def test_lines_that_name_no_step_are_said_to_be_numbered():
+    read = read_curve("".join(f"{{'loss': 0.{n}, 'reward': 0.{n}}}\n" for n in (1, 2, 3)))
+    assert read["step"].tolist() == [1, 2, 3]
+    assert read.attrs["chosen"] == "the file names no steps, so its 3 lines with metrics are numbered"
+    assert read_curve("{'loss': 0.1, 'step': 5}\n{'loss': 0.2, 'step': 9}\n").attrs["chosen"] == ""

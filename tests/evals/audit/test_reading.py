@@ -441,9 +441,11 @@ def test_rows_that_may_be_runs_or_repeats_are_not_advised_as_steps() -> None:
         read_curve(runs)
     assert "columns=step" not in str(caught.value)
     for name in ("repeat", "seed_id", "run", "idx", "question_id"):
-        with pytest.raises(UsageError, match=f"{name} may number repeats or problems") as caught:
+        with pytest.raises(UsageError, match=f"{name} may number (problems|repeats or seeds)") as caught:
             read_curve(f"{name},acc\n1,0.5\n2,0.75\n")
         assert "columns=step" not in str(caught.value)
+    with pytest.raises(UsageError, match="seed may number repeats or seeds"):
+        read_curve("arm,seed,acc\na,1,0.5\na,2,0.75\nb,1,0.5\nb,2,0.25\n")
     with pytest.raises(UsageError, match="If trial_no is a step, type columns=step:trial_no"):
         read_curve("trial_no,acc\n1,0.5\n2,0.75\n")
 
