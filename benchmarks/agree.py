@@ -5,6 +5,7 @@ Writes results/agree.md, in a few minutes. One model is sampled twice, so each "
 
 from __future__ import annotations
 
+import csv
 import io
 import math
 import sys
@@ -14,7 +15,6 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -128,15 +128,19 @@ class Measured:
         return x.sum(axis=1), y.sum(axis=1)
 
 
+def read_rows(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
 def measured() -> list[Measured]:
     """Public models (results/ledger/rates.csv), and the untrained model of the study on real weights."""
     models = []
-    rows: list[dict[Any, Any]] = pd.read_csv(RATES).to_dict("records")
-    for row in rows:
+    for row in read_rows(RATES):
         pairs = [map(int, pair.split(":")) for pair in row["correct"].split()]
         correct = np.repeat(*np.array([*map(list, pairs)]).T)
         what = f"{row['recipe']}, {row['benchmark']}"
-        models.append(Measured(row["repository"], what, row["samples"], correct, row["benchmark"] == "Countdown"))
+        models.append(Measured(row["repository"], what, int(row["samples"]), correct, row["benchmark"] == "Countdown"))
     with tarfile.open(ARCHIVE) as archive:
         (name,) = (n for n in archive.getnames() if "-base-" in n and n.endswith("/two_steps_sampled/verdicts.parquet"))
         table = pd.read_parquet(io.BytesIO(archive.extractfile(name).read()))  # type: ignore[union-attr]
@@ -227,10 +231,10 @@ def spreads() -> Iterator[tuple[str, str, float, float]]:
         if 0.1 <= model.mean <= 0.9 and model.spread is not None:
             yield model.source, model.what, model.mean, model.spread
     sizes = {"AIME": 30, "AMC": 40, "M": 272}
-    base = pd.read_csv(ROOT / "results" / "ledger" / "base_rows.csv")
     seen = set()
-    public_rows: list[dict[Any, Any]] = base[base["by"] == "bethgelab/sober-reasoning"].to_dict("records")
-    for row in public_rows:
+    for row in read_rows(ROOT / "results" / "ledger" / "base_rows.csv"):
+        if row["by"] != "bethgelab/sober-reasoning":
+            continue
         size = next((size for name, size in sizes.items() if row["cell"].upper().startswith(name)), 272)
         if "MATH" in row["cell"].upper().split()[0]:
             size = 500

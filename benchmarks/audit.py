@@ -17,7 +17,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,9 +60,20 @@ class Plant:
     printed: float
     says: str = ""
     verdicts: tuple[str, ...] = (NUMBER, RESERVED)
-    options: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, object] = field(default_factory=dict)
     digits: int = 1
     text: str = ""
+
+
+class Row(TypedDict, total=False):
+    """A line of a file with responses. Without fields, it is left out."""
+
+    problem_id: int
+    problem: str
+    answer: str
+    response: str
+    finish_reason: str
+    expected: bool
 
 
 Kind = Callable[[np.random.Generator, Path], Plant]
@@ -92,14 +103,14 @@ def solved(rng: np.random.Generator, rates_of_problems: Labels, samples: int = 1
     return (rng.random((len(rates_of_problems), samples)) < rates_of_problems[:, None]).astype(float)
 
 
-def verdicts(path: Path, labels: Labels, first: int = 0, **columns: Any) -> Path:
+def verdicts(path: Path, labels: Labels, first: int = 0, **columns: object) -> Path:
     """A table of id and correct. `columns`: of every row, or a list of one value a row."""
     rows = [{"id": first + problem, "correct": int(label)} for problem, row in enumerate(labels) for label in row]
     values = {name: value if isinstance(value, list) else [value] * len(rows) for name, value in columns.items()}
     return table(path, [row | {name: value[i] for name, value in values.items()} for i, row in enumerate(rows)])
 
 
-def table(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
+def table(path: Path, rows: Sequence[Mapping[str, object]]) -> Path:
     with path.open("w", newline="") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
@@ -107,15 +118,13 @@ def table(path: Path, rows: Sequence[dict[str, Any]]) -> Path:
     return path
 
 
-def curve(path: Path, values: Sequence[float], **columns: Any) -> Path:
+def curve(path: Path, values: Sequence[float], **columns: object) -> Path:
     return table(path, [{"step": 10 * (i + 1), "eval_acc": f"{v:.5f}", **columns} for i, v in enumerate(values)])
 
 
-def responses(
-    path: Path, labels: Labels, change: Callable[[int, dict[str, Any]], dict[str, Any]] | None = None
-) -> Path:
+def responses(path: Path, labels: Labels, change: Callable[[int, Row], Row] | None = None) -> Path:
     """Rows with a response of a few sentences and a box. An incorrect answer is one of three."""
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     for problem, samples in enumerate(labels):
         for label in samples:
             value = problem + 1000 if label else problem + 2000 + len(rows) % 3
@@ -123,7 +132,7 @@ def responses(
                 f"We compute step by step for case {problem}, sample {len(rows)}. " * 3
                 + f"So it is \\boxed{{{value}}}."
             )
-            row = {"problem_id": problem, "answer": str(problem + 1000), "response": text, "expected": bool(label)}
+            row = Row(problem_id=problem, answer=str(problem + 1000), response=text, expected=bool(label))
             rows.append(change(len(rows), row) if change else row)
     path.write_text("".join(json.dumps(row) + "\n" for row in rows if row))
     return path
@@ -135,7 +144,7 @@ def checkpoints(
     """A table of verdicts in `folder`, of a training that learns until its last steps but two. [seed][step] flat."""
     difficulties = rates(rng, problems)
     every = []
-    rows: list[dict[str, Any]] = []
+    rows = []
     for seed in range(seeds):
         rates_of_seed = np.clip(difficulties + 0.03 * rng.standard_normal(), 0, 1)
         for step in range(steps):
@@ -166,7 +175,7 @@ def a_base_model_that_often_stops_without_an_answer(rng: np.random.Generator, fo
     labels = solved(rng, 0.5 * rates(rng, 150))
     lost = rng.random(150) < 0.25
 
-    def change(i: int, row: dict[str, Any]) -> dict[str, Any]:
+    def change(i: int, row: Row) -> Row:
         silent = lost[i] and not row["expected"]
         return row | {"finish_reason": "stop"} | ({"response": "Let me think about it. " * 6} if silent else {})
 
@@ -467,7 +476,7 @@ def a_quarter_without_an_answer_and_a_finish_reason(rng: np.random.Generator, fo
     lost = rng.permutation(200) < 52
     labels[lost] = 0
 
-    def change(i: int, row: dict[str, Any]) -> dict[str, Any]:
+    def change(i: int, row: Row) -> Row:
         return row | ({"response": f"First we take {i} and add 7 to it, then we have to " * 4} if lost[i] else {})
 
     return Plant([responses(folder / "r.jsonl", labels, change)], labels.mean(), "without an answer")
@@ -479,7 +488,7 @@ def thoughts_that_never_end(rng: np.random.Generator, folder: Path) -> Plant:
     lost = rng.random(200) < 0.15
     labels[lost] = 0
 
-    def change(i: int, row: dict[str, Any]) -> dict[str, Any]:
+    def change(i: int, row: Row) -> Row:
         thought = f"<think>{row['response'][:90]}"
         return row | {"response": thought if lost[i] else f"{thought}</think>{row['response'][90:]}"}
 
@@ -494,7 +503,7 @@ def correct_answers_that_their_grader_cannot_read(rng: np.random.Generator, fold
     labels = solved(rng, np.sqrt(rates(rng)))
     misread = rng.random(200) < 1 / 5
 
-    def change(i: int, row: dict[str, Any]) -> dict[str, Any]:
+    def change(i: int, row: Row) -> Row:
         if not (misread[i] and row["expected"]):
             return row
         text = row["response"].replace(f"{{{row['answer']}}}", f"{{\\frac{{{2 * int(row['answer'])}}}{{2}}}}")
@@ -509,7 +518,7 @@ def correct_answers_without_a_box(rng: np.random.Generator, folder: Path) -> Pla
     labels = solved(rng, np.sqrt(rates(rng)))
     outside = rng.random(200) < 1 / 5
 
-    def change(i: int, row: dict[str, Any]) -> dict[str, Any]:
+    def change(i: int, row: Row) -> Row:
         if not (outside[i] and row["expected"]):
             return row
         return row | {"response": f"We add both numbers. The answer is {row['answer']}.", "expected": False}
@@ -669,7 +678,7 @@ def one_of_two_levels(rng: np.random.Generator, folder: Path) -> Plant:
 def short_problems_twice_under_other_ids(rng: np.random.Generator, folder: Path) -> Plant:
     labels = solved(rng, rates(rng, 120))
 
-    def with_question(i: int, row: dict[str, Any]) -> dict[str, Any]:
+    def with_question(i: int, row: Row) -> Row:
         same = i - 100 if i >= 100 else i  # the last twenty are the first twenty again, with responses of their own
         value = same + 1000 if row["expected"] else 0
         return row | {"problem": f"{same} + 1000?", "answer": f"{same + 1000}", "response": f"\\boxed{{{value}}}"}

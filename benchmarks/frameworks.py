@@ -8,7 +8,7 @@ with a little noise in the weights, so that ratios are not 1 and the KL term is 
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -21,12 +21,15 @@ from harness.backends.method_step import SHAPED, apply_method, micro_batch_loss
 from harness.spec import Experiment
 from harness.step.batch import TokenBatch
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
 PROMPTS, GROUP, LENGTH = 16, 8, 64
 POLICY_NOISE, REFERENCE_NOISE = 0.01, 0.02  # relative to each weight matrix's own deviation
 PAGE = ROOT / "results" / "frameworks.md"
 
 
-def noisy(model: Any, share: float, seed: int) -> Any:
+def noisy(model: PreTrainedModel, share: float, seed: int) -> PreTrainedModel:
     """A copy of the model with normal noise in every weight."""
     from copy import deepcopy
 
@@ -37,14 +40,14 @@ def noisy(model: Any, share: float, seed: int) -> Any:
     return copy
 
 
-def log_probabilities(model: Any, ids: Tensor, attention: Tensor) -> Tensor:
+def log_probabilities(model: PreTrainedModel, ids: Tensor, attention: Tensor) -> Tensor:
     """[B, LENGTH]: of the last LENGTH tokens."""
     logits = model(input_ids=ids, attention_mask=attention).logits[:, -LENGTH - 1 : -1]
     chosen: Tensor = logits.log_softmax(-1).gather(-1, ids[:, -LENGTH:].unsqueeze(-1)).squeeze(-1)
     return chosen
 
 
-def sampled() -> tuple[Any, Tensor, Tensor, TokenBatch]:
+def sampled() -> tuple[PreTrainedModel, Tensor, Tensor, TokenBatch]:
     """(policy, token ids, attention mask, the batch of its method)."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -91,7 +94,7 @@ def sampled() -> tuple[Any, Tensor, Tensor, TokenBatch]:
     return trained, ids, attention, batch
 
 
-def gradient(e: Experiment, policy: Any, ids: Tensor, attention: Tensor, batch: TokenBatch) -> Tensor:
+def gradient(e: Experiment, policy: PreTrainedModel, ids: Tensor, attention: Tensor, batch: TokenBatch) -> Tensor:
     """The gradient of the experiment's loss on the batch, all weights in one vector, float64."""
     applied = apply_method(e, batch, 0.0)
     logp = log_probabilities(policy, ids, attention).masked_fill(~batch.mask, 0.0)

@@ -29,7 +29,7 @@ from contextlib import ExitStack
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from benchmarks.pages import made_by, write
 from evals.grading import Grader
@@ -274,7 +274,7 @@ def candidates(path: str, text: str) -> Iterator[tuple[list[str], list[str]]]:
         yield golds, list(dict.fromkeys([*golds, *wrapped]))
 
 
-def leaves(case: Any) -> Iterator[str]:
+def leaves(case: object) -> Iterator[str]:
     if isinstance(case, dict | list):
         for each in case.values() if isinstance(case, dict) else case:
             yield from leaves(each)

@@ -15,7 +15,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import Field, fields
 from pathlib import Path
-from typing import Any
 
 from evals.answer_files import formats
 from evals.data import benchmarks, protocols
@@ -102,7 +101,7 @@ def measured() -> str:
 def hardware() -> str:
     """The keys of hardware.KEY, first those of every backend."""
 
-    def rows(group: Iterable[Field[Any]], name: str) -> list[tuple[str, str, str, str]]:
+    def rows(group: Iterable[Field[object]], name: str) -> list[tuple[str, str, str, str]]:
         return [(code(f.name), code(json.dumps(f.default)), name, f.metadata["help"]) for f in group]
 
     table_rows = rows(fields(Hardware), "all")

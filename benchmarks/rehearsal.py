@@ -16,13 +16,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from benchmarks.pages import ROOT, made_by, write
 from harness.backends import refusals
 from harness.command.options import RunOptions
 from harness.command.resolve import resolve
-from harness.jobs.rehearsal import STAGES
+from harness.jobs.rehearsal import STAGES, Rehearsed
 from harness.launch.prepare import card, rehearsed
 from harness.plan.context import context_need
 from harness.plan.machine import machine_of
@@ -74,44 +73,44 @@ def cases(papers: Sequence[str], scales: Sequence[str]) -> list[Case]:
     return planned
 
 
-def kept_rows() -> dict[Case, dict[str, Any]]:
-    """The last row of each case, with its commit."""
+def kept_rows() -> dict[Case, tuple[str, Rehearsed]]:
+    """The commit and the last row of each case."""
     lines = [json.loads(line) for line in _file().read_text().splitlines()] if _file().is_file() else []
-    return {Case(**line["case"]): {"commit": line["commit"], **line["row"]} for line in lines}
+    return {Case(**line["case"]): (line["commit"], Rehearsed(**line["row"])) for line in lines}
 
 
 def _file() -> Path:
     return home() / "rehearsal" / "rows.jsonl"
 
 
-def rehearse(requested: Sequence[Case]) -> dict[Case, dict[str, Any]]:
-    """The row of each case. Those that an earlier call at this commit has are not made again."""
+def rehearse(requested: Sequence[Case]) -> dict[Case, tuple[str, Rehearsed]]:
+    """The commit and the row of each case. Those that an earlier call at this commit has are not made again."""
     _file().parent.mkdir(parents=True, exist_ok=True)
     commit = environment()["commit"]
-    rows = {case: row for case, row in kept_rows().items() if row["commit"] == commit}
+    rows = {case: row for case, row in kept_rows().items() if row[0] == commit}
     for case in sorted(requested, key=lambda case: (case.other, case.trained, case.evaluated)):
         if case not in rows:
             options = RunOptions(scale=case.scale, hardware=case.machine, model=[case.model], arm=[case.arm])
             (row,) = rehearsed(case.paper, options)
-            rows[case] = {"commit": commit, **asdict(row)}
+            rows[case] = commit, row
             with _file().open("a") as file:
                 file.write(json.dumps({"commit": commit, "case": asdict(case), "row": asdict(row)}) + "\n")
     return {case: rows[case] for case in requested}
 
 
-def page(rows: Mapping[Case, dict[str, Any]], origin: str, missing: Sequence[Case] = ()) -> str:
+def page(rows: Mapping[Case, tuple[str, Rehearsed]], origin: str, missing: Sequence[Case] = ()) -> str:
     from tabulate import tabulate
 
     arms_by_note: dict[str, list[str]] = defaultdict(list)
     table = []
-    commits = sorted({row["commit"][:10] for row in rows.values()})
-    for case, row in rows.items():
+    commits = sorted({commit[:10] for commit, _ in rows.values()})
+    for case, (_, row) in rows.items():
         lengths = [f"{tokens:,}" if tokens else "–" for tokens in (case.trained, case.evaluated)]
-        stages = [row["stages"].get(stage, "–") for stage in STAGES]
-        table.append([row["arm"], case.scale, case.machine, *lengths, *stages])
-        for note in row["notes"]:
-            arms_by_note[note].append(f"`{row['arm']}`, {case.scale} scale")
-    stopped = sum("no" in row["stages"].values() for row in rows.values())
+        stages = [row.stages.get(stage, "–") for stage in STAGES]
+        table.append([row.arm, case.scale, case.machine, *lengths, *stages])
+        for note in row.notes:
+            arms_by_note[note].append(f"`{row.arm}`, {case.scale} scale")
+    stopped = sum("no" in row.stages.values() for _, row in rows.values())
     headers = ["arm", "scale", "machine", "tokens trained", "tokens evaluated", *STAGES]
     notes = [f"- {note}\n  ({len(arms)}: {'; '.join(arms)})" for note, arms in arms_by_note.items()]
     reached = [f"Not reached: {'; '.join(f'{c.paper} {c.model}/{c.arm}, {c.scale}' for c in missing)}."]

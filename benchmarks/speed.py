@@ -14,9 +14,12 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from evals.notebook import markdown_table
+
+if TYPE_CHECKING:
+    import torch
 
 
 class Row(NamedTuple):
@@ -63,7 +66,7 @@ def page(rows: list[Row], rounds: int) -> str:
 
 
 def medians(
-    calls: Mapping[str, Callable[[], Any]], rounds: int, clock: Callable[[], float] = time.perf_counter
+    calls: Mapping[str, Callable[[], object]], rounds: int, clock: Callable[[], float] = time.perf_counter
 ) -> dict[str, float]:
     """Median seconds of each call over the rounds, after one untimed call. Every call runs once a round.
 
@@ -169,14 +172,14 @@ def _step(name: str, model: Path, folder: Path, parts: int, with_method: bool) -
             declared, TrlHardware(device="cpu", micro_batch=PROMPTS * GROUP // parts), seed=0, out_dir=folder
         )
     )
-    arguments: dict[str, Any] = {
+    arguments: dict[str, object] = {
         "model": str(model),
         "reward_funcs": [lambda completions, **_: [0.0] * len(completions)],
         "args": config,
         "train_dataset": Dataset.from_list([{"prompt": "1"}] * PROMPTS),
         "processing_class": AutoTokenizer.from_pretrained(model, padding_side="left"),
     }
-    trainer: Any = MethodTrainer(declared, **arguments) if with_method else GRPOTrainer(**arguments)
+    trainer: GRPOTrainer = MethodTrainer(declared, **arguments) if with_method else GRPOTrainer(**arguments)
     batch = _rollout(trainer.model.config.vocab_size)
     trainer._generate_and_score_completions = lambda _: dict(batch)
     trainer.model.train()
@@ -192,7 +195,7 @@ def _step(name: str, model: Path, folder: Path, parts: int, with_method: bool) -
     return step
 
 
-def _rollout(vocab: int) -> dict[str, Any]:
+def _rollout(vocab: int) -> dict[str, torch.Tensor]:
     import torch
 
     rows = PROMPTS * GROUP

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from evals.errors import UsageError
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 U = TypeVar("U")
 
 
@@ -28,13 +29,13 @@ class Origin(StrEnum):
 
 
 @dataclass(frozen=True)
-class Sourced(Generic[T]):
+class Sourced(Generic[T_co]):
     """A value, who vouches for it, and where (or why). `was` is the value that this one replaced."""
 
-    value: T
+    value: T_co
     origin: Origin
     note: str
-    was: Sourced[Any] | None = None
+    was: Sourced[object] | None = None
 
     def __post_init__(self) -> None:
         if not self.note.strip():
@@ -44,7 +45,7 @@ class Sourced(Generic[T]):
         """The same setting with another value. This one stays on record as `was`."""
         return Sourced(value, origin, note, was=self)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """A JSON form: value, origin, note, and what was replaced (or null)."""
         was = self.was.as_dict() if self.was else None
         return {"value": self.value, "origin": str(self.origin), "note": self.note, "was": was}

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -15,6 +17,9 @@ from benchmarks.released.prime_loss import PrimeLoss
 from benchmarks.released.swift_loss import SwiftLoss
 from benchmarks.released.trl_loss import TrlLoss
 from benchmarks.released.verl_actor import Rows, VerlActor
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
 
 EACH = 0
 """Forward passes of one response each."""
@@ -64,15 +69,10 @@ class Case:
 
 ACTOR = "verl/workers/actor/dp_actor.py"
 CORE = "verl/trainer/ppo/core_algos.py"
-CLIPS = ("clip_ratio_low", "clip_ratio_high", "loss_agg_mode", "entropy_coeff", "use_kl_loss")
 DAPO_YAML = ("recipe/dapo/config", "dapo_trainer")
 APACHE = "Apache-2.0"
 NONE_STATED = "none stated (the copy of veRL in it is Apache-2.0)"
 MAIN_PPO, MAIN_DAPO = "verl.trainer.main_ppo", "recipe.dapo.main_dapo"
-
-
-def actor(script: str, entry: str, shown: tuple[str, ...], **values: Any) -> VerlActor:
-    return VerlActor(script=script, entry=entry, shown=(*shown, *CLIPS), **values)
 
 
 def loss_and_actor(loss: str, actor_line: str, core: str = CORE, file: str = ACTOR) -> tuple[Place, Place]:
@@ -84,7 +84,7 @@ def loss_and_actor(loss: str, actor_line: str, core: str = CORE, file: str = ACT
 
 FORKING = "Shenzhi-Wang/Beyond-the-80-20-Rule-RLVR"
 FORKING_PLACES = loss_and_actor("def get_global_entropy_top_mask", "entropy_top_ratio = self.config.get")
-FORKING_DRIVER = actor(
+FORKING_DRIVER = VerlActor(
     "recipe/rlvr_with_high_entropy_tokens_only/run_only_top20_high_entropy_tokens_dapo_qwen3_14b.sh",
     MAIN_DAPO,
     ("entropy_top_ratio", "clip_ratio_c"),
@@ -104,7 +104,7 @@ TRIAL_CORE, TRIAL_ACTOR = f"{TRIAL}/verl/{CORE}", f"{TRIAL}/verl/{ACTOR}"
 TRIAL_BLOBS = ((TRIAL_CORE, "005e87d2"), (TRIAL_ACTOR, "2eeb625d"))
 
 
-def perplexities(core: Any, config: Any, rows: Rows, drawn: Drawn) -> None:
+def perplexities(core: ModuleType, config: DictConfig, rows: Rows, drawn: Drawn) -> None:
     """The columns of the authors' calculate_ppl, which their trainer adds before the update."""
     shaped = Rows({"old_log_probs": drawn.old_logp, "attention_mask": drawn.mask.long()}, {})
     shaped.non_tensor_batch["uid"] = [str(int(group)) for group in drawn.groups]
@@ -114,7 +114,7 @@ def perplexities(core: Any, config: Any, rows: Rows, drawn: Drawn) -> None:
 
 def trial(script: str, step: int, *overrides: str) -> VerlActor:
     """Args: step: of the training. The bonus of location.sh is added at steps 201 to 299 (ray_trainer.py)."""
-    return actor(
+    return VerlActor(
         f"{TRIAL}/scripts/{script}.sh",
         MAIN_PPO,
         ("use_ppl", "ppl_delta", "use_ppl_high", "add_loaction_bonus"),
@@ -133,7 +133,7 @@ WIDE_BAND = ("clip_cov_ratio=0.1", "clip_cov_lb=0.1", "clip_cov_ub=1.5")
 
 
 def covariance(mode: str, *overrides: str) -> VerlActor:
-    return actor(
+    return VerlActor(
         f"recipe/dapo/7b_{mode}.sh",
         MAIN_DAPO,
         ("loss_mode", "clip_cov_ratio", "clip_cov_lb", "clip_cov_ub", "k_percent", "ppo_kl_coef"),
@@ -164,7 +164,7 @@ def correctness(drawn: Drawn) -> dict[str, Tensor]:
 
 
 def ce_gppo(script: str) -> VerlActor:
-    return actor(
+    return VerlActor(
         f"recipe/dapo/{script}",
         "recipe.dapo.src.main_dapo",
         GPPO_VALUES,
@@ -174,7 +174,7 @@ def ce_gppo(script: str) -> VerlActor:
 
 
 def erc(base: str) -> VerlActor:
-    return actor(
+    return VerlActor(
         f"recipe/dapo/1_5B_perf_run_dapo_ours_math_szp_ae_{base}_erc_1_05.sh",
         MAIN_DAPO,
         ("policy_loss.loss_mode", "entropy_mask_low", "entropy_mask_high", "postive_loss_coeff", "clip_ratio_c"),
@@ -188,7 +188,7 @@ def erc(base: str) -> VerlActor:
 # STARE (arXiv 2606.19236), SimKO (arXiv 2510.14807)
 
 
-def open_gate(core: Any, config: Any, rows: Rows, drawn: Drawn) -> None:
+def open_gate(core: ModuleType, config: DictConfig, rows: Rows, drawn: Drawn) -> None:
     """The authors' controller after a step whose entropy is two thirds of the target: its gate is open."""
     stare = config.get("stare")
     names = ("target_entropy", "reweight_w", "reweight_m", "adaptive", "alpha", "w_max", "m_min")
@@ -246,11 +246,10 @@ VERL_DAPO = (
 )
 
 
-def verl_script(script: str, entry: str, **values: Any) -> VerlActor:
-    return actor(script, entry, ("policy_loss.loss_mode", "clip_ratio_c"), typed=True, **values)
+verl_script = partial(VerlActor, shown=("policy_loss.loss_mode", "clip_ratio_c"), typed=True)
 
 
-def trl(title: str, arxiv: str, **settings: Any) -> Case:
+def trl(title: str, arxiv: str, **settings: str | float) -> Case:
     return Case(title, arxiv, TRL, TRL_VERSION, APACHE, TrlLoss(tuple(settings.items())), TRL_PLACES, (), (1, 2))
 
 
@@ -417,7 +416,7 @@ CASES: dict[str, Case] = {
         "STARE (O1), script of Qwen2.5-Math-7B, its gate open",
         "2606.19236",
         *("hp-luo/STARE", "bffb9e79", APACHE),
-        actor(
+        VerlActor(
             "recipe/STARE/scripts/run_short_cot_qwen2.5_math_7b_STARE.sh",
             "recipe.STARE.main_stare",
             ("policy_loss.loss_mode", "stare.variant", "stare.top_p_ratio", "stare.reweight_w", "clip_ratio_c"),
@@ -432,7 +431,7 @@ CASES: dict[str, Case] = {
         "SimKO, run_qwen2.5-math-7b_SimKO.sh",
         "2510.14807",
         *("CLR-Lab/SimKO", "306f4ff4", APACHE),
-        actor(
+        VerlActor(
             "run_qwen2.5-math-7b_SimKO.sh",
             MAIN_PPO,
             ("simko", "top_k", "tau", "mix_topk_coef", "clip_ratio"),

@@ -10,7 +10,6 @@ import sys
 import traceback
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -23,7 +22,7 @@ from benchmarks.released.stubs import Stubs
 MOST_OF_TRACE = 1500
 
 
-def run(case: Case, folder: Path, batches: list[Drawn], guard: Guard, stubs: Stubs) -> dict[str, Any]:
+def run(case: Case, folder: Path, batches: list[Drawn], guard: Guard, stubs: Stubs) -> dict[str, object]:
     """The gradients of all batches, or the error that ended them."""
     driven = Driven()
     root = (folder / case.folder).resolve()

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 from unittest import mock
 
 import torch
@@ -20,6 +20,8 @@ from torch import Tensor
 
 from benchmarks.released.batches import Drawn, flat_gradient
 from benchmarks.released.stubs import Stubs, load
+
+Settings = tuple[tuple[str, str | float | None], ...]  # names and values
 
 
 @dataclass
@@ -36,14 +38,14 @@ class Driver(Protocol):
         """Import from `root`. Return (batch, forward passes of one step) -> the gradient, flat."""
 
 
-def in_row_order(count: int, *shape: Any, **_: Any) -> Tensor:
+def in_row_order(count: int, *shape: object, **_: object) -> Tensor:
     """In place of torch.randperm: both sides then make the same random choice."""
     return torch.arange(count)
 
 
 def no_gpu(stack: ExitStack) -> None:
     """The four questions that the drivers' code asks of a GPU, and no shuffling."""
-    replaced: dict[str, Any] = {
+    replaced: dict[str, Callable[..., object]] = {
         "torch.cuda.current_device": lambda: "cpu",
         "torch.cuda.mem_get_info": lambda *_: (1, 1),
         "torch.cuda.memory_allocated": lambda *_: 0,
@@ -67,14 +69,14 @@ class Function:
     module: str
     name: str
     given: tuple[tuple[str, str], ...]
-    values: tuple[tuple[str, Any], ...] = ()
-    config: tuple[str, str, tuple[tuple[str, Any], ...]] | None = None
-    nested: tuple[str, str, tuple[tuple[str, Any], ...]] | None = None
+    values: Settings = ()
+    config: tuple[str, str, Settings] | None = None
+    nested: tuple[str, str, Settings] | None = None
     folder: str = "."
 
     def start(self, root: Path, stubs: Stubs, driven: Driven) -> Callable[[Drawn, int], Tensor]:
         function = getattr(load(self.module, [root / self.folder], stubs), self.name)
-        further = dict(self.values)
+        further: dict[str, object] = dict(self.values)
         if self.config:
             module, name, values = self.config
             classes, inside = __import__(module, fromlist=[name]), {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Any
 
 PROCESSES = (
     "subprocess.Popen",
@@ -50,7 +49,7 @@ class Guard:
         self.refused: list[str] = []
         sys.addaudithook(self._hook)
 
-    def _hook(self, event: str, arguments: tuple[Any, ...]) -> None:
+    def _hook(self, event: str, arguments: tuple[object, ...]) -> None:
         if event in PROCESSES or event in SOCKETS:
             self._refuse(f"{event} {str(arguments)[:100]}")
         elif event in FILES:

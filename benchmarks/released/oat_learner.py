@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import ModuleType, SimpleNamespace
 from unittest import mock
 
 import torch
@@ -54,7 +54,7 @@ class OatLearner:
                 settings = {**values, "num_samples": group, "train_batch_size_per_device": size}
                 with ExitStack() as stack:
                     no_gpu(stack)
-                    _learn(module, ppo, stack, type("Arguments", (), settings)(), step)
+                    _learn(module, ppo, stack, SimpleNamespace(**settings), step)
             return flat_gradient(leaves)
 
         return gradient
@@ -69,7 +69,7 @@ def flags(words: list[str]) -> dict[str, str]:
     return values
 
 
-def _learn(module: Any, ppo: Any, stack: ExitStack, settings: Any, step: Drawn) -> None:
+def _learn(module: ModuleType, ppo: ModuleType, stack: ExitStack, settings: SimpleNamespace, step: Drawn) -> None:
     """`learning_step` on one rollout, in float32, as oat computes. The optimiser gets the mean over its passes."""
     import numpy
 
@@ -90,14 +90,14 @@ def _learn(module: Any, ppo: Any, stack: ExitStack, settings: Any, step: Drawn) 
         def is_rank_0(self) -> bool:
             return True
 
-        def backward(self, loss: Tensor, *_: Any) -> None:
+        def backward(self, loss: Tensor, *_: object) -> None:
             nonlocal passes_run
             passes_run += 1
             (loss.sum() / passes).backward()
 
-        def optimizer_step(self, *_: Any) -> None: ...
+        def optimizer_step(self, *_: object) -> None: ...
 
-        def get_gradient_norm(self, *_: Any) -> float:
+        def get_gradient_norm(self, *_: object) -> float:
             return 0.0
 
     def log_probabilities(logits: Tensor, ids: Tensor, masks: Tensor) -> Tensor:

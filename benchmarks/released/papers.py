@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Literal, TypedDict, Unpack
 from unittest import mock
 
 import torch
@@ -33,12 +34,31 @@ from benchmarks.released.cases import ACTOR, CORE, TRIAL_CORE, Place
 from benchmarks.released.drivers import in_row_order
 from harness.step.batch import TokenBatch
 from harness.step.likeliest import Distribution
-from harness.step.loss import aggregation_coefficients, k3, policy_loss
+from harness.step.loss import Aggregation, aggregation_coefficients, k3, policy_loss
 from reproductions.forking_tokens.method import forking_tokens
 from reproductions.trial_and_error.method import position_advantage, ppl_advantage
 
 Loss = Callable[[Drawn], Tensor]
+Objective = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 VOCABULARY = 100  # no equation of the table reads it
+
+
+class Clip(TypedDict):
+    clip_low: float
+    clip_high: float
+
+
+class Keys(TypedDict, total=False):
+    """Further arguments of `policy_loss`."""
+
+    clip_low: float
+    clip_high: float
+    dual_clip: float | None
+    objective: Objective
+    gates: Tensor | None
+    penalties: Tensor
+    ref_logp: Tensor
+    kl_beta: float
 
 
 @dataclass(frozen=True)
@@ -88,22 +108,21 @@ def loss(
     step: Drawn,
     *,
     advantages: Tensor | None = None,
-    aggregation: Any = "token_mean",
+    aggregation: Aggregation = "token_mean",
     limit: int | None = None,
     counted: Tensor | None = None,
-    weights: Tensor | float = 1.0,
-    **keys: Any,
+    **keys: Unpack[Keys],
 ) -> Tensor:
     """`policy_loss` of one step.
 
     Args:
-        limit: what "fixed_length" divides by. weights: [B, T], times the aggregation's coefficients.
+        limit: what "fixed_length" divides by.
     """
     coefficients = aggregation_coefficients(  # in float64, as all else here
         step.mask.double(), aggregation, max_tokens=limit or step.mask.shape[1], counted=counted
     )
     given = step.advantages if advantages is None else advantages
-    return policy_loss(step.logp, step.old_logp, given, coefficients * weights, mask=step.mask, **keys)
+    return policy_loss(step.logp, step.old_logp, given, coefficients, mask=step.mask, **keys)
 
 
 def gradient(equation: Loss, drawn: Drawn) -> Tensor:
@@ -116,8 +135,8 @@ def gradient(equation: Loss, drawn: Drawn) -> Tensor:
     return flat_gradient(leaves)
 
 
-CLIP_HIGHER: dict[str, Any] = {"clip_low": 0.2, "clip_high": 0.28}
-CLIP: dict[str, Any] = {"clip_low": 0.2, "clip_high": 0.2}
+CLIP_HIGHER: Clip = {"clip_low": 0.2, "clip_high": 0.28}
+CLIP: Clip = {"clip_low": 0.2, "clip_high": 0.2}
 DUAL = 10.0
 
 
@@ -167,21 +186,21 @@ def float32_gates(step: Drawn) -> Tensor:
 # Perplexity and position
 
 
-def perplexity(step: Drawn, sign: Any, statistics: Any) -> Tensor:
+def perplexity(step: Drawn, sign: Literal[1, -1], statistics: Literal["as_printed", "as_released"]) -> Tensor:
     return loss(
         step, advantages=ppl_advantage(token_batch(step), alpha=0.01, sign=sign, statistics=statistics), **CLIP_HIGHER
     )
 
 
 def position(step: Drawn, n: float, bound: float | None) -> Tensor:
-    values: dict[str, Any] = {"gamma": 0.1, "d": 1.0, "m": 15.0, "first_step": 0, "steps": None}
-    return loss(step, advantages=position_advantage(token_batch(step), n=n, bound=bound, **values), **CLIP_HIGHER)
+    shaped = position_advantage(token_batch(step), gamma=0.1, d=1.0, m=15.0, n=n, bound=bound, first_step=0, steps=None)
+    return loss(step, advantages=shaped, **CLIP_HIGHER)
 
 
 # Covariances
 
 
-def clipped_at_covariance(step: Drawn, equation: Any, **values: float) -> Tensor:
+def clipped_at_covariance(step: Drawn, equation: Callable[..., Tensor], **values: float) -> Tensor:
     """Clip-Cov. The scripts' ratio clip of 1 on both sides."""
     return loss(step, gates=equation(token_batch(step), **values), clip_low=1.0, clip_high=1.0)
 
@@ -214,38 +233,38 @@ def dr_grpo(step: Drawn) -> Tensor:
     return loss(step, advantages=advantages, aggregation="fixed_length", limit=3000, **CLIP)
 
 
-def oat_grpo(step: Drawn, **keys: Any) -> Tensor:
+def oat_grpo(step: Drawn, **keys: Unpack[Keys]) -> Tensor:
     advantages = grpo(token_batch(step), std="sample", epsilon=1e-8)
     return loss(step, advantages=advantages, aggregation="sequence_mean", **(keys or CLIP))
 
 
-def geometric(low: float, high: float) -> Any:
-    return lambda *tensors: gmpo(*tensors, low=low, high=high)
+def geometric(low: float, high: float) -> Objective:
+    return partial(gmpo, low=low, high=high)
 
 
 def sequence_ratio(step: Drawn) -> Tensor:
     """GSPO, Eq. 5, with the clip of the paper's section 5.1."""
-    objective: Any = lambda *tensors: gspo(*tensors, low=3e-4, high=4e-4)  # noqa: E731
-    return loss(step, aggregation="sequence_mean", objective=objective)
+    return loss(step, aggregation="sequence_mean", objective=partial(gspo, low=3e-4, high=4e-4))
 
 
-def clipped_weights(step: Drawn, **keys: Any) -> Tensor:
+def clipped_weights(step: Drawn, kl_beta: float = 0.0) -> Tensor:
     """CISPO without a lower bound, and an upper one of 1.2."""
-    objective: Any = lambda *tensors: cispo(*tensors, low=None, high=0.2)  # noqa: E731
-    return loss(step, objective=objective, **keys)
+    return loss(step, objective=partial(cispo, low=None, high=0.2), ref_logp=step.old_logp, kl_beta=kl_beta)
 
 
 # CE-GPPO, Entropy Ratio Clipping
 
 
-def preserved(step: Drawn, *, beta1: float, beta2: float, dual_clip: float | None = None, **keys: Any) -> Tensor:
+def preserved(
+    step: Drawn, *, beta1: float, beta2: float, dual_clip: float | None = None, gates: Tensor | None = None
+) -> Tensor:
     """CE-GPPO with clip 0.2: outside of it, where PPO has no gradient, that of beta times the bound."""
 
     def objective(logp: Tensor, old_logp: Tensor, advantages: Tensor, mask: Tensor) -> Tensor:
         term = ce_gppo(logp, old_logp, advantages, mask, low=0.2, high=0.2, beta1=beta1, beta2=beta2)
         return term if dual_clip is None else term.where(advantages >= 0, term.maximum(dual_clip * advantages))
 
-    return loss(step, objective=objective, **keys)
+    return loss(step, objective=objective, gates=gates)
 
 
 def likelihood_of_correct(step: Drawn) -> Tensor:
@@ -297,8 +316,8 @@ def near(step: Drawn) -> Tensor:
 
 def ahead(step: Drawn) -> Tensor:
     """FIPO, with the values of ms-swift's example."""
-    values: dict[str, Any] = {"half_life": 32.0, "low": 0.2, "high": 0.2, "counted": 10.0, "safe": 3.0}
-    return loss(step, advantages=fipo(token_batch(step), **values), dual_clip=DUAL, **CLIP_HIGHER)
+    shaped = fipo(token_batch(step), half_life=32.0, low=0.2, high=0.2, counted=10.0, safe=3.0)
+    return loss(step, advantages=shaped, dual_clip=DUAL, **CLIP_HIGHER)
 
 
 def classified(step: Drawn) -> Tensor:
@@ -324,8 +343,8 @@ def surprising(step: Drawn, dual_clip: float | None = None) -> Tensor:
 def shared(step: Drawn) -> Tensor:
     """SimKO, with the values of its script."""
     now = Distribution(step.entropies, step.top_logp, step.is_top.bool())
-    values: dict[str, Any] = {"low": 0.2, "high": 0.2, "likeliest": 3, "alpha": 0.01, "penalty": 1.1, "quantile": 0.8}
-    return loss(step, objective=lambda *tensors: simko(*tensors, now, **values))
+    values = {"low": 0.2, "high": 0.2, "alpha": 0.01, "penalty": 1.1, "quantile": 0.8}
+    return loss(step, objective=lambda *tensors: simko(*tensors, now, likeliest=3, **values))
 
 
 def shared_as_written(step: Drawn) -> Tensor:
@@ -420,7 +439,7 @@ PAPERS: dict[str, Paper] = {
             Difference(
                 "0.001 times the k3 divergence to the reference policy is added (use_kl_loss)",
                 Place(ACTOR, "policy_loss = policy_loss + kl_loss"),
-                lambda step: clipped_weights(step, ref_logp=step.old_logp, kl_beta=0.001),
+                lambda step: clipped_weights(step, kl_beta=0.001),
             ),
         ),
     ),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from torch import Tensor
 
@@ -50,7 +49,7 @@ class PrimeLoss:
 
         return gradient
 
-    def _defaults(self, kind: Any) -> Any:
+    def _defaults(self, kind: type) -> object:
         """An object of the configuration's class. The package that would build it, pydantic_config, is a stub."""
         config = object.__new__(kind)
         for name in kind.__annotations__:

@@ -17,7 +17,7 @@ import types
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 MOST_MISSING_NAMES = 60
 
@@ -40,12 +40,12 @@ class _StubType(type):
     _path: str
     _stubs: Stubs
 
-    def __getattr__(cls, name: str) -> Any:
+    def __getattr__(cls, name: str) -> object:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
         return _stub(f"{cls._path}.{name}", cls._stubs)
 
-    def __call__(cls, *arguments: Any, **named: Any) -> Any:
+    def __call__(cls, *arguments: object, **named: object) -> object:
         if "_path" not in cls.__dict__:  # a class of the checkout that derives from a stub
             return super().__call__(*arguments, **named)
         cls._stubs.called.append(cls._path)
@@ -53,12 +53,12 @@ class _StubType(type):
             return arguments[0]  # used as a decorator
         return _stub(f"{cls._path}()", cls._stubs)
 
-    def __or__(cls, operand: Any) -> Any:  # in annotations: X | None
+    def __or__(cls, operand: object) -> type:  # in annotations: X | None
         return object
 
     __ror__ = __or__
 
-    def __getitem__(cls, item: Any) -> Any:  # in annotations: X[int]
+    def __getitem__(cls, item: object) -> type:  # in annotations: X[int]
         return cls
 
     def _no_value(cls) -> NoReturn:
@@ -67,8 +67,8 @@ class _StubType(type):
     __iter__ = __bool__ = __float__ = __int__ = __len__ = _no_value
 
 
-def _stub(path: str, stubs: Stubs) -> Any:
-    def init(self: object, *arguments: Any, **named: Any) -> None:
+def _stub(path: str, stubs: Stubs) -> type:
+    def init(self: object, *arguments: object, **named: object) -> None:
         pass
 
     body = {"_path": path, "_stubs": stubs, "__init__": init, "__module__": "stub"}
@@ -81,7 +81,7 @@ class _StubModule(types.ModuleType):
         self.__path__: list[str] = []
         self._stubs = stubs
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> type:
         if name.startswith("__") and name.endswith("__"):
             raise AttributeError(name)
         value = _stub(f"{self.__name__}.{name}", self._stubs)
@@ -97,7 +97,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         self.names = own_names(roots)
         self.stubs = stubs
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+    def find_spec(self, name: str, path: object = None, target: object = None) -> importlib.machinery.ModuleSpec | None:
         top = name.split(".")[0]
         if top in self.names or top in sys.stdlib_module_names:
             return None  # nothing of the checkout is ever replaced
@@ -142,7 +142,7 @@ def load(module: str, roots: Sequence[Path], stubs: Stubs) -> types.ModuleType:
     raise ImportError(f"{module}: more than {MOST_MISSING_NAMES} names are missing in installed packages")
 
 
-def answer(module: str, name: str, value: Any, stubs: Stubs) -> None:
+def answer(module: str, name: str, value: object, stubs: Stubs) -> None:
     """Let the stub of a module that is not installed have one function, which returns `value`.
 
     For what a checkout computes while it is imported, and no loss reads.

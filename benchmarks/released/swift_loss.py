@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING
 from unittest import mock
 
 from torch import Tensor
@@ -18,6 +18,9 @@ from benchmarks.released.oat_learner import flags
 from benchmarks.released.script import arguments
 from benchmarks.released.stubs import Stubs, answer, load
 from benchmarks.released.trl_loss import OneProcess
+
+if TYPE_CHECKING:
+    from trl import GRPOTrainer
 
 FOLDERS = "modelscope.hub.utils.utils", "get_cache_dir", "/nowhere"  # asked for while importing, for downloads
 
@@ -39,7 +42,7 @@ class SwiftLoss:
 
         answer(*FOLDERS, stubs)
         trainer_class = load("swift.rlhf_trainers.grpo_trainer", [root], stubs).GRPOTrainer
-        config: Any = load("swift.rlhf_trainers.arguments", [root], stubs).GRPOConfig
+        config = load("swift.rlhf_trainers.arguments", [root], stubs).GRPOConfig
         values = {f.name: f.default for f in dataclasses.fields(config) if f.default is not dataclasses.MISSING}
         given = flags(arguments((root / self.script).read_text(encoding="utf-8"), "rlhf"))
         for name, kind in self.read:
@@ -59,7 +62,7 @@ class SwiftLoss:
 
         return gradient
 
-    def _trainer(self, trainer_class: Any, values: SimpleNamespace, step: Drawn) -> Any:
+    def _trainer(self, trainer_class: type[GRPOTrainer], values: SimpleNamespace, step: Drawn) -> mock.MagicMock:
         """A trainer without a model, whose settings the authors' own method reads from the arguments."""
         trainer = mock.MagicMock()
         trainer.args = values

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 from unittest import mock
 
 from torch import Tensor
 
 from benchmarks.released.batches import Drawn, flat_gradient
-from benchmarks.released.drivers import Driven
+from benchmarks.released.drivers import Driven, Settings
 from benchmarks.released.stubs import Stubs
+
+if TYPE_CHECKING:
+    from trl import GRPOTrainer
 
 
 class OneProcess:
@@ -27,10 +30,10 @@ class OneProcess:
 
     gather_for_metrics = gather
 
-    def reduce(self, values: Tensor, **_: Any) -> Tensor:
+    def reduce(self, values: Tensor, **_: object) -> Tensor:
         return values
 
-    def pad_across_processes(self, values: Tensor, **_: Any) -> Tensor:
+    def pad_across_processes(self, values: Tensor, **_: object) -> Tensor:
         return values
 
 
@@ -42,7 +45,7 @@ class TrlLoss:
         settings: of the trainer, such as loss_type.
     """
 
-    settings: tuple[tuple[str, Any], ...]
+    settings: Settings
 
     def start(self, root: Path, stubs: Stubs, driven: Driven) -> Callable[[Drawn, int], Tensor]:
         from trl import GRPOTrainer
@@ -61,10 +64,10 @@ class TrlLoss:
 
         return gradient
 
-    def _trainer(self, trainer_class: Any, passes: int, rows: Drawn) -> Any:
+    def _trainer(self, trainer_class: type[GRPOTrainer], passes: int, rows: Drawn) -> mock.MagicMock:
         """A trainer without a model. A value that it reads only to log is a double."""
         trainer = mock.MagicMock(spec=trainer_class)
-        given: dict[str, Any] = {
+        given: dict[str, object] = {
             "aux_loss_enabled": False,
             "top_entropy_quantile": 1.0,
             "off_policy_mask_threshold": None,

@@ -7,25 +7,31 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 from unittest import mock
 
 import torch
 from torch import Tensor
 
 from benchmarks.released.batches import Drawn, flat_gradient
-from benchmarks.released.drivers import Driven, no_gpu
+from benchmarks.released.drivers import Driven, Settings, no_gpu
 from benchmarks.released.script import arguments
 from benchmarks.released.stubs import Stubs, load
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+CLIPS = ("clip_ratio_low", "clip_ratio_high", "loss_agg_mode", "entropy_coeff", "use_kl_loss")
 
 
 class Rows(dict[str, Tensor]):
     """The little of tensordict.TensorDict and verl.DataProto that an update step asks for."""
 
-    def __init__(self, tensors: Mapping[str, Tensor], meta: Mapping[str, Any]) -> None:
+    def __init__(self, tensors: Mapping[str, Tensor], meta: Mapping[str, object]) -> None:
         super().__init__(tensors)
         self.meta_info = dict(meta)
-        self.non_tensor_batch: dict[str, Any] = {}
+        self.non_tensor_batch: dict[str, list[str]] = {}
 
     @property
     def batch(self) -> Rows:
@@ -38,14 +44,14 @@ class Rows(dict[str, Tensor]):
     def __len__(self) -> int:
         return self.batch_size[0]
 
-    def select(self, *keys: str, batch_keys: list[str] | None = None, non_tensor_batch_keys: Any = None) -> Rows:
+    def select(self, *keys: str, batch_keys: list[str] | None = None, non_tensor_batch_keys: object = None) -> Rows:
         return Rows({key: self[key] for key in (batch_keys or keys)}, self.meta_info)
 
     def split(self, size: int) -> list[Rows]:
         starts = range(0, len(self), size)
         return [Rows({k: v[at : at + size] for k, v in self.items()}, self.meta_info) for at in starts]
 
-    def to(self, *_: Any, **__: Any) -> Rows:
+    def to(self, *_: object, **__: object) -> Rows:
         return self
 
     def contiguous(self) -> Rows:
@@ -72,11 +78,11 @@ class VerlActor:
 
     Args:
         script: path of the run script. entry: what its command runs.
+        shown: keys of the actor's configuration that the page prints, before those of CLIPS.
         folder: of veRL in the checkout. yaml: folder of the configuration in it, and its name.
         overrides: further hydra arguments, for a control. The page prints them.
         left_out: keys of arguments that the script's own yaml refuses. The page prints them.
         typed: the worker converts the configuration with `omega_conf_to_dataclass` before the actor sees it.
-        shown: keys of the actor's configuration that the page prints.
         columns: further columns of the batch, as the authors' trainer adds them. meta: likewise, of meta_info.
         forward: what the forward pass gives, from the rows of the batch: by default (entropies, log-probabilities).
         discarded: functions whose effect is dropped, such as "torch.save", because the update step writes files.
@@ -85,17 +91,17 @@ class VerlActor:
 
     script: str
     entry: str
+    shown: tuple[str, ...]
     folder: str = "."
     yaml: tuple[str, str] = ("verl/trainer/config", "ppo_trainer")
     overrides: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     typed: bool = False
-    shown: tuple[str, ...] = ()
     columns: Callable[[Drawn], dict[str, Tensor]] = plain
-    meta: tuple[tuple[str, Any], ...] = ()
-    forward: Callable[[Drawn], Any] = lambda rows: (rows.entropies, rows.logp)
+    meta: Settings = ()
+    forward: Callable[[Drawn], object] = lambda rows: (rows.entropies, rows.logp)
     discarded: tuple[str, ...] = ()
-    prepared: Callable[[Any, Any, Rows, Drawn], None] | None = None
+    prepared: Callable[[ModuleType, DictConfig, Rows, Drawn], None] | None = None
 
     def start(self, root: Path, stubs: Stubs, driven: Driven) -> Callable[[Drawn, int], Tensor]:
         home = (root / self.folder).resolve()
@@ -106,14 +112,14 @@ class VerlActor:
         self._refuse_unknown(words)
         core = __import__("verl.trainer.ppo.core_algos", fromlist=["core_algos"])
 
-        configurations: dict[tuple[int, int], Any] = {}
+        configurations: dict[tuple[int, int], DictConfig] = {}
 
         def gradient(drawn: Drawn, passes: int) -> Tensor:
             size = (len(drawn.rewards) // 2, passes)
             if size not in configurations:  # composing takes longer than the update step
                 configurations[size] = self._config(home, words, *size)
             config = configurations[size]
-            for key in self.shown:
+            for key in (*self.shown, *CLIPS):
                 driven.values[key] = str(_value(config, key))
             with ExitStack() as stack:
                 no_gpu(stack)
@@ -131,7 +137,7 @@ class VerlActor:
             if read and "$" in word and key_of(word) not in overridden:
                 raise ValueError(f"{self.script}: the value of {word} is not known without running the script")
 
-    def _config(self, home: Path, words: list[str], step: int, passes: int) -> Any:
+    def _config(self, home: Path, words: list[str], step: int, passes: int) -> DictConfig:
         from hydra import compose, initialize_config_dir
 
         sizes = {
@@ -156,7 +162,7 @@ class VerlActor:
         convert = __import__("verl.utils.config", fromlist=["config"]).omega_conf_to_dataclass
         return convert(actor)
 
-    def _updated(self, actor_class: Any, core: Any, config: Any, drawn: Drawn) -> Tensor:
+    def _updated(self, actor_class: type, core: ModuleType, config: DictConfig, drawn: Drawn) -> Tensor:
         batch, leaves = drawn.with_gradient()
         actor = object.__new__(actor_class)
         actor.__dict__.update(
@@ -187,7 +193,7 @@ def key_of(word: str) -> str:
     return word.split("=", 1)[0].lstrip("+~")
 
 
-def _value(config: Any, key: str) -> Any:
+def _value(config: object, key: str) -> object:
     """A key of the actor's configuration, dots between levels. "absent" where it has none."""
     for part in key.split("."):
         config = config.get(part, "absent") if hasattr(config, "get") else getattr(config, part, "absent")

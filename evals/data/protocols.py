@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias, TypeGuard, TypeVar
 
 from evals.code_execution.programs import POLICIES as PROGRAMS
 from evals.code_execution.programs import reward_of
@@ -23,6 +24,8 @@ from evals.grading.reasoning import READ
 from evals.provenance import Origin, Sourced, assumed, code, paper
 from evals.suggest import expected
 
+T = TypeVar("T")
+Each: TypeAlias = T | Mapping[str, T]  # a value, or one for each benchmark, with "default" for the others
 OFF = assumed(None, "off, as in every protocol that does not state it")  # `Protocol.sourced` omits it
 OF_A_REQUEST = frozenset(
     {
@@ -83,25 +86,25 @@ class Protocol:
 
     name: str
     benchmarks: Sourced[tuple[str, ...]]
-    n: Sourced[Any]
-    temperature: Sourced[Any]
-    top_p: Sourced[Any]
-    max_tokens: Sourced[Any]
-    prompt: Sourced[Any]
-    ks: Sourced[Any]
-    rows: Sourced[Any] = field(default=assumed(None, "all problems: no selection is stated"))
-    choice_seed: Sourced[Any] = field(default=assumed(0, "no paper states in which order it showed the choices"))
-    extraction: Sourced[Any] = field(default=assumed("prompt", _EXTRACTION))
-    reasoning: Sourced[Any] = field(default=assumed("after", _REASONING))
-    top_k: Sourced[Any] = field(default=OFF)
-    min_p: Sourced[Any] = field(default=OFF)
-    repetition_penalty: Sourced[Any] = field(default=OFF)
-    stop: Sourced[Any] = field(default=OFF)
-    system: Sourced[Any] = field(default=OFF)
-    examples: Sourced[Any] = field(default=OFF)
-    chat_template_kwargs: Sourced[Any] = field(default=OFF)
-    reasoning_effort: Sourced[Any] = field(default=OFF)
-    extra_body: Sourced[Any] = field(default=OFF)
+    n: Sourced[Each[int]]
+    temperature: Sourced[Each[float]]
+    top_p: Sourced[Each[float]]
+    max_tokens: Sourced[Each[int]]
+    prompt: Sourced[Each[str]]
+    ks: Sourced[Each[tuple[int, ...]]]
+    rows: Sourced[Each[int | None]] = field(default=assumed(None, "all problems: no selection is stated"))
+    choice_seed: Sourced[Each[int]] = field(default=assumed(0, "no paper states in which order it showed the choices"))
+    extraction: Sourced[Each[str]] = field(default=assumed("prompt", _EXTRACTION))
+    reasoning: Sourced[Each[str]] = field(default=assumed("after", _REASONING))
+    top_k: Sourced[Each[int | None]] = field(default=OFF)
+    min_p: Sourced[Each[float | None]] = field(default=OFF)
+    repetition_penalty: Sourced[Each[float | None]] = field(default=OFF)
+    stop: Sourced[Each[tuple[str, ...] | None]] = field(default=OFF)
+    system: Sourced[Each[str | None]] = field(default=OFF)
+    examples: Sourced[Each[str | None]] = field(default=OFF)
+    chat_template_kwargs: Sourced[Mapping[str, object] | None] = field(default=OFF)
+    reasoning_effort: Sourced[Each[str | None]] = field(default=OFF)
+    extra_body: Sourced[Mapping[str, object] | None] = field(default=OFF)
 
     def __post_init__(self) -> None:
         check(self)
@@ -148,7 +151,7 @@ class Protocol:
         stop_texts = self.value("stop", benchmark)
         return (self.prompt_of(benchmark).stop if stop_texts is None else stop_texts) or None
 
-    def sourced(self) -> dict[str, Sourced[Any]]:
+    def sourced(self) -> dict[str, Sourced[object]]:
         """Every value with its source, by field name. Without those that are off and that nobody has stated."""
         # `!=` and not `is not`: a job in another process has a copy of OFF
         return {key: value for key, value in self._all().items() if value != OFF}
@@ -200,12 +203,14 @@ def get(name: str) -> Protocol:
     return PROTOCOLS[name]
 
 
-def _cut(ks: Any, n: int) -> object:
+def _cut(ks: Each[tuple[int, ...]], n: int) -> Each[tuple[int, ...]]:
     """The ks up to n, for each benchmark, and n itself where larger ones fall away."""
-    if isinstance(ks, Mapping):
-        return {benchmark: _cut(ks_of_benchmark, n) for benchmark, ks_of_benchmark in ks.items()}
-    kept = tuple(k for k in ks if k <= n)
-    return kept if len(kept) == len(ks) or n in kept else (*kept, n)
+
+    def cut(ks: tuple[int, ...]) -> tuple[int, ...]:
+        kept = tuple(k for k in ks if k <= n)
+        return kept if len(kept) == len(ks) or n in kept else (*kept, n)
+
+    return {name: cut(each) for name, each in ks.items()} if isinstance(ks, Mapping) else cut(ks)
 
 
 def recorded_value(manifest: Mapping[str, Any], field_name: str) -> Any:
@@ -299,9 +304,7 @@ def _checked(protocol: Protocol, name: str) -> list[str]:
 
 
 def _misfits(protocol: Protocol, benchmark: str) -> Iterator[str]:
-    def at(field_name: str) -> Any:
-        return protocol.value(field_name, benchmark)
-
+    at = partial(protocol.value, benchmark=benchmark)
     for name in ("n", "max_tokens", "rows"):
         if not (_whole(at(name)) and at(name) >= 1) and not (name == "rows" and at(name) is None):
             yield f"{name}={at(name)!r}, expected a whole number >= 1"
@@ -358,9 +361,9 @@ def _prompt_misfits(protocol: Protocol, benchmark: str) -> Iterator[str]:
         yield f"{given}, but {benchmark} wants {default.asks_for}. Expected a policy for that, as {default.policy}"
 
 
-def _optional_misfits(at: Callable[[str], Any]) -> Iterator[str]:
+def _optional_misfits(at: Callable[[str], object]) -> Iterator[str]:
     """The faults of the values that are off by default."""
-    fits: dict[str, tuple[Callable[[Any], bool], str]] = {
+    fits: dict[str, tuple[Callable[[object], bool], str]] = {
         "top_k": (lambda v: _whole(v) and v >= 1, "a whole number >= 1, or null for all tokens"),
         "min_p": (lambda v: _number(v) and 0 <= v <= 1, "a number in [0, 1]"),
         "repetition_penalty": (lambda v: _number(v) and v > 0, "a number > 0 (1 is off)"),
@@ -383,11 +386,11 @@ def _optional_misfits(at: Callable[[str], Any]) -> Iterator[str]:
             yield f"{name}={value!r}, expected {wanted}"
 
 
-def _whole(value: object) -> bool:
+def _whole(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _number(value: object) -> bool:
+def _number(value: object) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
