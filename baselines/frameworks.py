@@ -16,6 +16,7 @@ from baselines.leave_one_out import leave_one_out
 from baselines.ppo import whitened
 from harness.spec import Experiment, Method, Sourced, Use, assumed, code, use
 from harness.spec.equation import stage
+from harness.step.loss import Aggregation
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -74,11 +75,11 @@ def frameworks(recipe: Experiment) -> dict[str, tuple[str, Experiment]]:
     def arm(
         title: str,
         advantage: Use,
-        aggregation: Sourced[Any],
+        aggregation: Sourced[Aggregation],
         *,
-        clip: Sourced[Any],
-        dual_clip: Sourced[Any] | None = None,
-        kl_beta: Sourced[Any],
+        clip: Sourced[float | None],
+        dual_clip: Sourced[float | None] | None = None,
+        kl_beta: Sourced[float],
         **parts: Any,
     ) -> tuple[str, Experiment]:
         method = Method(advantage=advantage, aggregation=aggregation, **parts)

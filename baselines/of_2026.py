@@ -150,5 +150,5 @@ def _with(experiment: Experiment, **parts: Any) -> Experiment:
     return replace(experiment, method=replace(experiment.method, **parts))
 
 
-def _clip_higher(experiment: Experiment, source: Callable[[Any, str], Sourced[Any]], where: str) -> Experiment:
+def _clip_higher(experiment: Experiment, source: Callable[[float, str], Sourced[float]], where: str) -> Experiment:
     return replace(experiment, clip_low=source(0.2, where), clip_high=source(0.28, where))

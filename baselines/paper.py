@@ -154,7 +154,7 @@ ENTROPY_TARGET = replace(
 
 TRL_DEFAULT = "TRL 1.16, the default of vllm_importance_sampling_"
 NO_PAPER = "no paper of table 2 states it; "
-NO_BOUND: Sourced[Any] = assumed(0.0, "no lower bound")
+NO_BOUND: Sourced[float] = assumed(0.0, "no lower bound")
 
 
 def gated(gate: Use) -> Experiment:

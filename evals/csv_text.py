@@ -13,7 +13,7 @@ def csv_text(frame: Any) -> str:
     return str(frame.to_csv(index=False))
 
 
-def no_formula(cell: object) -> Any:
+def no_formula(cell: object) -> object:
     """A cell of a CSV file. A text that a spreadsheet would take for a formula has a ' before it."""
     if not isinstance(cell, str):
         return cell

@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 
 def threads_sleep() -> None:
@@ -50,7 +49,7 @@ def end_without_threads() -> None:
     (github.com/python/cpython/issues/140746)."""
     before = sys.unraisablehook
 
-    def hook(failure: Any) -> None:
+    def hook(failure: sys.UnraisableHookArgs) -> None:
         if issubclass(failure.exc_type, MemoryError) and "thread" in str(failure.err_msg):
             os.write(2, b"rlvr: out of memory for a thread (a limit: `ulimit -v`?); what was finished is kept\n")
             os._exit(1)

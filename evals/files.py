@@ -148,7 +148,7 @@ def read_object(path: Path, *fields: str) -> dict[str, Any] | None:
     return value
 
 
-def write_jsonl(path: Path, rows: Iterable[Any]) -> None:
+def write_jsonl(path: Path, rows: Iterable[object]) -> None:
     """Write JSON Lines atomically."""
     write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
 

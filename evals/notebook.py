@@ -112,7 +112,7 @@ class Tabular:
     inputs: Checked | None = None  # what the call read that made it; no file of it is written over
     printed: Sequence[Table] = ()  # the tables of LaTeX and Markdown; none: `rows`
 
-    def rows(self) -> Sequence[Mapping[str, Any]]:
+    def rows(self) -> Sequence[Mapping[str, object]]:
         """The table, a dictionary a row. Empty if there is none."""
         raise NotImplementedError
 
@@ -171,7 +171,7 @@ class Tabular:
     def _tabulated(self, form: str, text: Callable[[str], str]) -> str:
         from tabulate import tabulate
 
-        tables: list[Sequence[Sequence[Any]]] = [(table.header, *table.rows) for table in self.printed]
+        tables: list[Sequence[Sequence[object]]] = [(table.header, *table.rows) for table in self.printed]
         if not tables:
             frame = self.to_pandas()
             tables = [(list(frame), *frame.itertuples(index=False))]

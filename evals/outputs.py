@@ -9,7 +9,6 @@ import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from evals.errors import DamagedFileError, UsageError
 from evals.files import read_object
@@ -26,7 +25,7 @@ class Inputs:
     texts: tuple[str, ...]
 
     @classmethod
-    def from_arguments(cls, arguments: Mapping[str, Any]) -> Inputs:
+    def from_arguments(cls, arguments: Mapping[str, object]) -> Inputs:
         """Those of a call's arguments by their names. `out` and `page` are its outputs."""
         return cls(tuple(text for name, value in arguments.items() if name not in OUTPUTS for text in _texts(value)))
 
@@ -60,14 +59,14 @@ class Inputs:
                     yield from (Path(place) for place in places if os.path.isfile(place) or _is_pipe(place))
 
 
-def check(arguments: Mapping[str, Any]) -> Inputs:
+def check(arguments: Mapping[str, object]) -> Inputs:
     """The inputs of a call, of which its outputs are none.
 
     Raises:
         UsageError: as `Inputs.refuse`, or two outputs are one file.
     """
     inputs = Inputs.from_arguments(arguments)
-    given = {key: Path(arguments[key]) for key in OUTPUTS if isinstance(arguments.get(key), (str, os.PathLike))}
+    given = {key: Path(out) for key in OUTPUTS if isinstance(out := arguments.get(key), (str, os.PathLike))}
     for key, output in given.items():
         inputs.refuse(key, output)
     places = [os.path.realpath(output) for output in given.values() if not _is_device(output)]

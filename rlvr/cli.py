@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext, redirect_stdout, suppress
 from pathlib import Path
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING
 
 from evals.environment import threads_sleep
 from evals.log import logger
@@ -29,6 +29,9 @@ from rlvr import signature
 from rlvr.commands import GROUPS, command
 from rlvr.other_words import renamed
 from rlvr.terminal import painted, shown
+
+if TYPE_CHECKING:
+    from rlvr.results import Result
 
 EXIT_CODES = {
     0: "done",
@@ -110,7 +113,7 @@ def _run(words: list[str]) -> int:
     return int(result.exit_code)
 
 
-def parse(words: Sequence[str]) -> tuple[str, Callable[..., Any], tuple[list[str], dict[str, Any]], str | None]:
+def parse(words: Sequence[str]) -> tuple[str, Callable[..., Result], tuple[list[str], dict[str, object]], str | None]:
     """(command, its function, positional and named arguments, where `out=FILE` saves the result); nothing is run.
 
     Raises:

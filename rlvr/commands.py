@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import rlvr
 from evals.suggest import expected
 from harness.errors import UsageError
+
+if TYPE_CHECKING:
+    from rlvr.results import Result
 
 GROUPS = {  # heading -> command -> the function of `rlvr`
     "papers and runs": {"list": "list_", "show": "show", "ui": "ui"},
@@ -28,7 +31,7 @@ COUNTERPARTS = {"status": "show", "train": "run", "evaluate": "eval", "inspect":
 COMMANDS = {name: function for group in GROUPS.values() for name, function in group.items()}
 
 
-def command(name: str) -> Callable[..., Any]:
+def command(name: str) -> Callable[..., Result]:
     """The function of a command.
 
     Raises:
@@ -41,5 +44,5 @@ def command(name: str) -> Callable[..., Any]:
             else expected(name, ["help", *COMMANDS])
         )
         raise UsageError(f"no such command. {hint}")
-    function: Callable[..., Any] = getattr(rlvr, COMMANDS[name])
+    function: Callable[..., Result] = getattr(rlvr, COMMANDS[name])
     return function

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from harness.errors import UsageError, choose, nearest, refuse_unused
 from rlvr import signature
@@ -32,9 +32,9 @@ class Difference(Result):
         self.result = result
 
     @property
-    def lines(self) -> list[dict[str, Any]]:
+    def lines(self) -> list[dict[str, object]]:
         """One dictionary for each benchmark and metric: a, b, difference, low, high, p_value, p_holm, verdict, ..."""
-        lines: list[dict[str, Any]] = self.document["lines"]
+        lines: list[dict[str, object]] = self.document["lines"]
         return lines
 
     @property
@@ -85,7 +85,7 @@ def compare(
     benchmarks: Sequence[str] | None = None,
     margin: float | None = None,
     allow_different: bool = False,
-    **values: Any,
+    **values: object,
 ) -> Difference:
     """Compare two methods on the same problems: A minus B, paired by problem.
 
@@ -139,16 +139,22 @@ def compare(
     from harness.record.find import check_apart
     from rlvr.runs import read_run
 
-    given: dict[str, Any] = {"metrics": metrics, "ks": ks, "benchmarks": benchmarks, "margin": margin}
     pair, notes = ((a, b), ()) if paper is None else _two_arms(paper, arm, scale or "tiny", model, values)
     first, second = (cast("Run", run) if hasattr(run, "measured") else read_run(cast("PathLike", run)) for run in pair)
     check_apart([*first.seeds, *second.seeds])
-    result = compare_runs(first.measured, second.measured, **given, allow_different=allow_different)
+    result = compare_runs(
+        *(first.measured, second.measured),
+        metrics=metrics,
+        ks=ks,
+        benchmarks=benchmarks,
+        margin=margin,
+        allow_different=allow_different,
+    )
     return Difference(replace(result, notes=(*result.notes, *notes)))
 
 
 def _two_arms(
-    paper: str, arms: Sequence[str] | None, scale: str, model: str | None, values: Mapping[str, Any]
+    paper: str, arms: Sequence[str] | None, scale: str, model: str | None, values: Mapping[str, object]
 ) -> tuple[list[Run], list[str]]:
     """The two arms of a paper, each with all its finished training seeds under RLVR_HOME, and what to know of them."""
     from harness.record.find import runs

@@ -13,7 +13,7 @@ from harness.spec import Experiment, Method, Use
 NOTE = "declared in Python"
 
 
-def use(equation: Callable[..., Any], **values: Any) -> Use:
+def use(equation: Callable[..., object], **values: object) -> Use:
     """An equation with its hyperparameters, for `experiment(equations=[...])`.
 
     Args:

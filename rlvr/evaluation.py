@@ -20,8 +20,10 @@ from rlvr import signature
 from rlvr.results import Result, as_folder
 
 if TYPE_CHECKING:
+    from evals.answer_files.policies import PolicyEffect
     from evals.data.protocols import Protocol
     from evals.notebook import Block
+    from evals.sampling.engines.base import Engine
     from evals.stats.score import Score
     from rlvr.runs import Run
 
@@ -56,7 +58,7 @@ def evaluate(
     system: str | None = None,
     engine: str = DEFAULT_ENGINE,
     allow_changed_data: bool = False,
-    **values: Any,
+    **values: object,
 ) -> Evaluated:
     """Measure a model under a protocol. The same command resumes an evaluation that was stopped.
 
@@ -182,7 +184,7 @@ def with_columns(names: Iterable[str], columns: Mapping[str, str]) -> list[str]:
     return [str(ProblemFile(name, columns)) if is_problem_file(name) else name for name in names]
 
 
-def rows_as_file(key: str, rows: Any, name: str | None = None) -> str:
+def rows_as_file(key: str, rows: Records, name: str | None = None) -> str:
     """Rows given in Python as a .jsonl file under RLVR_HOME, which every process can read; it may have a name."""
     from evals.files import write_text
     from harness.runs.track import make_home
@@ -226,7 +228,7 @@ def _protocol(name: str, values: Mapping[str, object], engine: str) -> Protocol:
     return protocol
 
 
-def make_engine(model: str, name: str, settings: Mapping[str, object]) -> Any:
+def make_engine(model: str, name: str, settings: Mapping[str, object]) -> Engine:
     """The engine, with `engine.KEY` of the settings. Nothing is loaded.
 
     Raises:
@@ -236,7 +238,7 @@ def make_engine(model: str, name: str, settings: Mapping[str, object]) -> Any:
 
     choose("engine", [name], engines.ENGINES)
     kinds = {f"engine.{key}": kind for key, kind in engines.options(name).items()}
-    options: dict[str, Any] = {}
+    options: dict[str, object] = {}
     for key, value in settings.items():
         if key not in kinds:
             raise UsageError(f"{key}={value}: no such key of engine {name}. {nearest(key, kinds)}")
@@ -379,7 +381,7 @@ def _log(folder: Path, params: Mapping[str, str], protocol: Protocol, scores: Ma
         logger.warning(f"not in MLflow: {error}; rlvr sync sends it later")
 
 
-def _policy_effects(used: str, path: Path, reasoning: str) -> list[Any]:
+def _policy_effects(used: str, path: Path, reasoning: str) -> list[PolicyEffect]:
     """How many verdicts of a table other extraction policies would change; nothing for a reward of MODULE:FUNCTION."""
     import pyarrow.parquet as pq
 

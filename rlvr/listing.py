@@ -66,7 +66,7 @@ def _protocol(name: str) -> Result:
 def _papers() -> dict[str, object]:
     from harness.spec import catalogue
 
-    summaries: dict[str, Any] = {}
+    summaries: dict[str, object] = {}
     for key in catalogue.papers():
         try:
             r = catalogue.load(key)
@@ -94,7 +94,7 @@ def _names(group: str) -> Any:
     from harness.spec.scales import SCALES
     from harness.step.batch import SIGNALS, TokenBatch
 
-    of_group: dict[str, Callable[[], Any]] = {
+    of_group: dict[str, Callable[[], object]] = {
         "papers": _papers,
         "benchmarks": lambda: {name: benchmarks.task(name)["metadata"]["rows"] for name in benchmarks.names()},
         "protocols": lambda: sorted(protocols.PROTOCOLS),

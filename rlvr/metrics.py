@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evals.grading.verdicts import Verdict
 from evals.stats.intervals import ROUGH
@@ -30,7 +30,7 @@ class Scores(Rows[tuple[str, Score]]):
         rough = [f"{ROUGH}."] if any(metric.interval and metric.interval.rough for _, metric in self) else []
         return "\n".join((f"{meanings(metric for _, metric in self)}.", *rough, *without))
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, object]]:
         """Numbers instead of the texts of `cells`. Fractions for percent."""
         return [{"benchmark": benchmark, **metric.rows()[0]} for benchmark, metric in self]
 

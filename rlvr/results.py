@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,7 +16,7 @@ Report = str | list[Block]
 FILES = (".pdf", ".svg", ".png", ".html", ".xlsx", ".ods", ".docx", ".tsv", ".zip", ".gz", ".xz", ".jsonl")
 
 
-def as_folder(out: Any, also: str = "") -> Path:
+def as_folder(out: str | os.PathLike[str], also: str = "") -> Path:
     """A folder for results; UsageError for what looks like a file of a form that is not written.
 
     Args:
@@ -43,7 +44,7 @@ class Result(Tabular):
         self,
         document: Any,
         report: Report | Callable[[], Report],
-        rows: Sequence[Mapping[str, Any]] = (),
+        rows: Sequence[Mapping[str, object]] = (),
         *,
         printed: Sequence[Table] = (),
         exit_code: int = 0,
@@ -54,10 +55,10 @@ class Result(Tabular):
         self._rows = rows
         self.printed = printed
 
-    def rows(self) -> Sequence[Mapping[str, Any]]:
+    def rows(self) -> Sequence[Mapping[str, object]]:
         return self._rows
 
-    def __getitem__(self, key: Any) -> object:
+    def __getitem__(self, key: object) -> object:
         return self.document[key]
 
     def blocks(self) -> Sequence[Block]:
@@ -78,7 +79,7 @@ class Rows(list[T], Tabular):
         """The text of a row's cells."""
         raise NotImplementedError
 
-    def rows(self) -> Sequence[Mapping[str, Any]]:
+    def rows(self) -> Sequence[Mapping[str, object]]:
         return [dict(zip(self.header, self.cells(row), strict=True)) for row in self]
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evals.notebook import Block, Tabular
 from evals.stats.measured_run import MeasuredRun
@@ -68,7 +68,7 @@ class Run(Tabular):
             ]
         return Scores(rows)
 
-    def rows(self) -> Sequence[Mapping[str, Any]]:
+    def rows(self) -> Sequence[Mapping[str, object]]:
         return self.scores().rows()
 
     def blocks(self) -> list[Block]:

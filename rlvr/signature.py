@@ -206,7 +206,7 @@ def choices(option: inspect.Parameter) -> list[str]:
     return [str(value) for kind in kinds(option) if get_origin(kind) is Literal for value in get_args(kind)]
 
 
-def bind(function: Callable[..., object], words: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
+def bind(function: Callable[..., object], words: Sequence[str]) -> tuple[list[str], dict[str, object]]:
     """The positional and the named arguments that the words of a command line say.
 
     Raises:
@@ -219,7 +219,7 @@ def bind(function: Callable[..., object], words: Sequence[str]) -> tuple[list[st
     named = {name: o for name, o in known.items() if o.kind not in (o.VAR_POSITIONAL, o.VAR_KEYWORD)}
     unnamed = [name for name, option in named.items() if option.kind is option.POSITIONAL_OR_KEYWORD]
     positional: list[str] = []
-    given: dict[str, Any] = {}
+    given: dict[str, object] = {}
     last = ""  # that took a word without key=
     for place, word in enumerate(words):
         key, equals, text = word.partition("=")

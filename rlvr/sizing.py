@@ -25,7 +25,7 @@ def power(
     seeds: Sequence[int] | int | None = None,
     power: float = 0.8,
     runs: Sequence[str] | None = None,
-    **values: Any,
+    **values: float,
 ) -> Result:
     """Say how many samples and training seeds a difference needs.
 
@@ -70,7 +70,7 @@ def power(
         problems = benchmarks.count(benchmark or "")
     cells = [_cell(difference, noise, problems, n, seeds or (1, 3, 5, 10), power) for n in samples or (1, 4, 16, 64)]
     model = {key: sourced.as_dict() for key, sourced in noise.sourced().items()}
-    facts: dict[str, Any] = {"difference": difference, "power": power, "benchmark": benchmark, "problems": problems}
+    facts: dict[str, object] = {"difference": difference, "power": power, "benchmark": benchmark, "problems": problems}
     facts |= {"runs": [*names], "note": note or None}
     document = {**facts, "model": model, "most": MOST, "rows": [cell.as_dict() for cell in cells]}
     table, *checkpoints = tables = _power_tables(cells, power)
@@ -207,7 +207,7 @@ def _power_report(
     return lines
 
 
-def seeds(paper: str, *, power: float = 0.8, **values: Any) -> Result:
+def seeds(paper: str, *, power: float = 0.8, **values: object) -> Result:
     """Say how many training seeds a paper's claims need, with hours and a price.
 
         rlvr seeds paper=egsw hardware=h100x8

@@ -49,7 +49,9 @@ class Request:
 class Trained(Result):
     """The finished runs of a call: a summary with their scores; `runs` to read and compare them."""
 
-    def __init__(self, outcomes: Sequence[JobOutcome], report: list[Block], document: Any, exit_code: int) -> None:
+    def __init__(
+        self, outcomes: Sequence[JobOutcome], report: list[Block], document: Mapping[str, Any], exit_code: int
+    ) -> None:
         super().__init__(document, report, document["runs"], exit_code=exit_code)
         self.outcomes = outcomes
 
@@ -214,7 +216,7 @@ def plan(
     brief: bool = False,
     price: float | None = None,
     evaluation: str | None = None,
-    **values: Any,
+    **values: object,
 ) -> Result:
     """Show what a run would start: every value with its source, its cost, and what this machine lacks. It starts
     nothing.
@@ -392,7 +394,9 @@ def _declared(paper: str | Experiment, arm: Names | None, protocol: str | None) 
 # -- rewards and data given as objects -----------------------------------------------------------------------------
 
 
-def _objects(given: dict[str, object], data: object, columns: Mapping[str, str] | None, rewards: object) -> list[str]:
+def _objects(
+    given: dict[str, object], data: PathLike | Records | None, columns: Mapping[str, str] | None, rewards: object
+) -> list[str]:
     """Put the data set and the rewards into `given` by their names; returns what only this process has."""
     if data is None and columns is not None:
         refuse_unused("without data=FILE", columns=columns)
@@ -419,7 +423,7 @@ def _pairs(columns: object) -> Mapping[str, str] | None:
     return {column: source for column, _, source in pairs}
 
 
-def _several(values: object) -> list[Any]:
+def _several(values: Any) -> list[str]:
     return list(values) if isinstance(values, (list, tuple)) else [values]
 
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import comb
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from evals.grading.verdicts import Verdict
 from evals.plots.figures import band_lines
 from evals.plots.parts import sizes
 from evals.plots.plot import Plot
-from evals.stats.intervals import estimate
+from evals.stats.intervals import Interval, estimate
 from evals.stats.score import score
 
 if TYPE_CHECKING:
@@ -135,10 +135,13 @@ def distinct_at_k(classes: Sequence[int | None], k: int) -> float:
     return sum((subsets - comb(n - m, k)) / subsets for m in given)
 
 
+Row = tuple[str, int | None, float | None, Interval | None]  # model, k, mean, and its interval
+
+
 def diversity_curves(tables: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, CommonProblems]:
     """As `pass_curves`, of the number of distinct answers to a problem (`distinct_at_k`)."""
     same = keep_common_problems(tables)
-    rows: list[tuple[str, int | None, float | None, Any]] = []
+    rows: list[Row] = []
     for name, table in same.tables.items():
         answers = table.groupby(["train_seed", "problem_id"], sort=True)["answer_class"].agg(_classes).unstack()
         for k in powers_of_two_to(same.k):
@@ -147,7 +150,7 @@ def diversity_curves(tables: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, 
     return _frame(rows), same
 
 
-def _frame(rows: Sequence[tuple[str, int | None, float | None, Any]]) -> pd.DataFrame:
+def _frame(rows: Sequence[Row]) -> pd.DataFrame:
     import pandas as pd
 
     ends = [(None, None, None) if i is None else (i.low, i.high, i.covers) for *_, i in rows]

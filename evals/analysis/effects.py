@@ -8,7 +8,7 @@ drop is NaN. Excluded, and counted in the caption.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evals.analysis.token_table import mean_of
 from evals.grading.verdicts import Verdict
@@ -33,7 +33,7 @@ def effects(pairs: Sequence[tuple[str, str]], verdicts: pd.DataFrame) -> pd.Data
     import pandas as pd
 
     of_prefix = correctness(verdicts["verdict"]).groupby(verdicts["problem_id"]).agg(["count", "mean"])
-    columns: dict[str, Any] = {}
+    columns: dict[str, object] = {}
     for side, name in enumerate(("original", "altered")):
         of_pair = of_prefix.reindex([pair[side] for pair in pairs])
         columns |= {f"k_{name}": of_pair["count"].to_numpy(), name: of_pair["mean"].to_numpy()}

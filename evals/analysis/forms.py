@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -205,7 +205,7 @@ def form_over_steps(tables: Mapping[str, Mapping[int, pd.DataFrame]], names: Seq
     """
     import pandas as pd
 
-    parts: list[Any] = [
+    parts = [
         shares({name: response_table(table)}).assign(step=step)
         for name, steps in tables.items()
         for step, table in steps.items()

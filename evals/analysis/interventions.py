@@ -19,7 +19,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -231,7 +231,7 @@ class PrefixedEngine:
     def context(self) -> int | None:
         return self._inner.context
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         whole = json.dumps(sorted(self._forced.items())).encode()
         return {**self._inner.describe(), "forced": hashlib.sha256(whole).hexdigest()}
 

@@ -25,7 +25,7 @@ class FailedError(Exception):
     """The model's function gave no value."""
 
 
-def literal(value: Any) -> str:
+def literal(value: object) -> str:
     """The value as a Python literal, by its type's own methods: a subclass's could say something else."""
     if value is None or value is True or value is False:
         return str(value)
@@ -44,7 +44,7 @@ def literal(value: Any) -> str:
         if isinstance(value, kind):
             items = "".join(f"{literal(item)}," for item in kind.__iter__(value))
             return "set()" if brackets == "{}" and not items else f"{brackets[0]}{items}{brackets[1]}"
-    if type(value).__module__ == "numpy" and not getattr(value, "shape", (1,)):
+    if type(value).__module__ == "numpy" and hasattr(value, "item") and not getattr(value, "shape", (1,)):
         return literal(value.item())
     return "..."
 
@@ -117,7 +117,7 @@ def tester(job: dict[str, Any], calls: int, replies: int) -> dict[str, object]:
     if first is None or "ready" not in first:
         return {"sandbox": "the candidate's sandbox did not start"}
 
-    def function(*arguments: Any, **named: Any) -> Any:
+    def function(*arguments: object, **named: object) -> object:
         try:
             send(calls, {"call": literal([arguments, named])})
         except OSError:

@@ -35,7 +35,7 @@ from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evals.convert import refuse_converted
 from evals.data.hub import check_hub
@@ -45,6 +45,9 @@ from evals.data.rows import is_nothing, read_rows
 from evals.errors import UsageError
 from evals.paths import ABSENT, jq, reach, refuse_mixed
 from evals.suggest import expected, nearest
+
+if TYPE_CHECKING:
+    import yaml
 
 TASKS = Path(__file__).parent / "tasks"
 SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet", ".csv", ".json")
@@ -242,7 +245,7 @@ def plain_answer(text: str) -> str:
     return str(int(float(bare))) if re.fullmatch(r"[+-]?\d{1,15}(\.0+)?", bare) else bare
 
 
-def _mismatch(metadata: Mapping[str, Any], rows: int, sha256: str, file: Path | None) -> str | None:
+def _mismatch(metadata: Mapping[str, object], rows: int, sha256: str, file: Path | None) -> str | None:
     """The differences from the pin, in words, or None without any."""
     pinned = metadata.get("sha256")
     if rows != metadata.get("rows", rows):
@@ -450,7 +453,7 @@ def _read_hub(config: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
     return [dict(row) for row in table], f"hub:{path}[{split}]" + (f"@{revision}" if revision else "")
 
 
-def _function_name(_: object, node: Any) -> str:
+def _function_name(_: object, node: yaml.ScalarNode) -> str:
     return str(node.value)
 
 

@@ -77,7 +77,7 @@ def dataset(
     allow_changed_data: bool = False,
     choice_seed: int = 0,
     policy: str | None = None,
-    **_: Any,
+    **_: object,
 ) -> Mapping[str, Any]:
     """The pinned rows as a dataset of id, problem (with its choices), answer, and the benchmark's own prompt: its text,
     the prefix of the response and the extraction policy. lm-eval passes the task's `metadata`, which may hold more.
@@ -102,7 +102,7 @@ def dataset(
         }
         for problem in loaded.problems
     ]
-    splits: dict[str, Any] = DatasetDict({benchmarks.task(benchmark)["test_split"]: Dataset.from_list(rows)})
+    splits: dict[str, object] = DatasetDict({benchmarks.task(benchmark)["test_split"]: Dataset.from_list(rows)})
     return splits
 
 
@@ -120,7 +120,7 @@ def process_results(
     return values | {"unscored": table.unscored / table.samples}
 
 
-def verdicts(doc: Mapping[str, str], responses: Sequence[str]) -> list[dict[str, Any]]:
+def verdicts(doc: Mapping[str, str], responses: Sequence[str]) -> list[dict[str, object]]:
     """The rows of one problem in the verdict table, in the columns that lm-eval's responses decide."""
     grader = _program_grader() if doc["policy"] in PROGRAMS else Grader()
     grades = grader.grade_responses([(doc["answer"], response, None) for response in responses], doc["policy"])

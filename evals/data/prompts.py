@@ -47,7 +47,7 @@ class Prompt:
     prefix: str = ""
     stop: tuple[str, ...] = ()
     examples: tuple[tuple[str, str], ...] = ()
-    variables: Mapping[str, Any] | None = None
+    variables: Mapping[str, object] | None = None
     own_system: bool = False  # whether a protocol has replaced the system message
 
     @property
@@ -143,7 +143,7 @@ def with_parts(
     prompt: Prompt,
     system: str | None = None,
     examples: str | Path | None = None,
-    variables: Mapping[str, Any] | None = None,
+    variables: Mapping[str, object] | None = None,
 ) -> Prompt:
     """The prompt with a protocol's own parts. None leaves each as it is.
 
@@ -183,10 +183,10 @@ def read_examples(path: Path) -> tuple[tuple[str, str], ...]:
     return tuple(pairs)
 
 
-def parts(prompt: Prompt) -> dict[str, Any]:
+def parts(prompt: Prompt) -> dict[str, object]:
     """The parts that a protocol may change in the prompt of its name (but not the template's variables), as a manifest
     has them: its own system message, and all examples. {} for none."""
-    changed: dict[str, Any] = {"system": prompt.system} if prompt.own_system else {}
+    changed: dict[str, object] = {"system": prompt.system} if prompt.own_system else {}
     return changed | ({"examples": [list(pair) for pair in prompt.examples]} if prompt.examples else {})
 
 

@@ -46,7 +46,7 @@ class Explanation(Tabular):
             lines += [f"step       {step.gold}  {'==' if step.equal else '!='}  {step.answer}  by {step.rule}"]
         return [*lines, f"verdict    {self.verdict}" + (f" ({self.reason})" if self.reason else "")]
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, object]]:
         """One row: what was read, and the verdict."""
         return [{name: value for name, value in vars(self).items() if name != "steps"}]
 

@@ -92,7 +92,7 @@ def evaluate(
     progress: bool | None = None,
     allow_changed_data: bool = False,
     check: Callable[[str], object] | None = None,
-    run: Mapping[str, Any] | None = None,
+    run: Mapping[str, object] | None = None,
 ) -> dict[str, Path]:
     """Sample and grade. Returns the verdict table of each benchmark, in the protocol's order.
 
@@ -183,7 +183,7 @@ def _plan(protocol: Protocol, name: str, engine: Engine, seed: int, store: Sampl
     decoding = Decoding(**{f.name: at(f.name) for f in fields(Decoding)} | {"stop": protocol.stop_of(name)})
     check_decoding(engine, decoding)
     store.check({"decoding": decoding.stated(), "seed": seed})  # before the tokenizer, whose imports take seconds
-    first: dict[Any, str] = {}
+    first: dict[object, str] = {}
     twice = [p.id for p in dataset.problems if first.setdefault((p.problem, p.choices), p.id) != p.id]
     if twice and isinstance(name, OwnBenchmark):
         what = f"{len(twice)} of {len(dataset.problems)} problems repeat others, so intervals are too narrow"

@@ -88,7 +88,7 @@ class SampleStore:
             return
         self.check(identity)
 
-    def check(self, identity: Mapping[str, Any]) -> None:
+    def check(self, identity: Mapping[str, object]) -> None:
         """Raise as `open` if the folder holds samples of other values of this identity, or of this part of one."""
         if (manifest := self.read_manifest()) is None:
             return
@@ -115,7 +115,7 @@ class SampleStore:
             remedy = f"delete the folder {self.folder}, and the same command samples again"
             raise DamagedFileError(self.manifest, error.why, remedy) from error
 
-    def owner(self) -> dict[str, Any]:
+    def owner(self) -> dict[str, object]:
         """The owner of these verdicts, for the metadata of their file: `owner_of` the manifest."""
         manifest = self.read_manifest()
         assert manifest is not None, "open() comes first"
@@ -148,7 +148,7 @@ class SampleStore:
         drawn = sum(pq.read_metadata(path).num_rows for path in self._files())
         return drawn, max(wanted["grown"])
 
-    def describe(self, record: Mapping[str, Any]) -> None:
+    def describe(self, record: Mapping[str, object]) -> None:
         """Note what the verdicts, which have just been written, are of: the values of this call, and the versions with
         which the sampling began. How well the model read its prompts stays, if this call has not measured it."""
         manifest = self.read_manifest()

@@ -82,7 +82,7 @@ class Line:
     scores_b: tuple[float, ...] = ()
     why: str | None = None
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """For a JSON document."""
         undone = None if self.undone_by is None else asdict(self.undone_by)
         unit = FRACTIONS.get(self.unit, self.unit)
@@ -279,7 +279,7 @@ def compare_runs(
         a, b = replace(a, trained=False), replace(b, trained=False)
         notes.append("A and B are one model: a difference is one of how it was measured, not of training seeds")
     compared = [line for name in chosen for line in _compared(name, a, b, metrics, ks, margin)]
-    by_metric: dict[tuple[Any, ...], list[int]] = {}
+    by_metric: dict[tuple[object, ...], list[int]] = {}
     for place, line in enumerate(compared):
         by_metric.setdefault((line.metric, line.k), []).append(place)
     for places in by_metric.values():

@@ -20,7 +20,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +58,7 @@ class Spread:
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
                 raise UsageError(f"{name}: expected a number from 0 to 1, got {value!r}")
 
-    def sourced(self) -> Mapping[str, Sourced[Any]]:
+    def sourced(self) -> Mapping[str, Sourced[object]]:
         """Every value with its source."""
         return dict(vars(self))
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from statistics import fmean
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,7 +114,7 @@ class Score(Tabular):
         without = f" ({self.excluded} of {self.problems + self.excluded} problems without a value)"
         return [f"{self.name}: {score_text(self)}{percent}{without * (self.excluded > 0 and self.value is not None)}"]
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, object]]:
         """One row, with fractions for percent."""
         row = {"metric": self.name, "value": self.value}
         row |= {key: getattr(self.interval, key, None) for key in ("low", "high", "covers")}

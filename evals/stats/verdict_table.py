@@ -185,7 +185,7 @@ class VerdictTable:
         fingerprints: seed -> a number that equal samples share, in any order.
     """
 
-    def __init__(self, counts: pd.DataFrame, fingerprints: Mapping[Any, int], fault: str = "") -> None:
+    def __init__(self, counts: pd.DataFrame, fingerprints: Mapping[object, int], fault: str = "") -> None:
         """Args: as `counts_of_rows` returns them.
 
         Raises:
@@ -216,7 +216,7 @@ class VerdictTable:
         """
         return cls(*counts_of_rows(rows))
 
-    def only(self, seeds: Collection[Any]) -> VerdictTable:
+    def only(self, seeds: Collection[object]) -> VerdictTable:
         """The table of some training seeds."""
         kept = self.counts[self.counts.index.isin(seeds, level=0)]
         return VerdictTable(kept, {s: f for s, f in self.fingerprints.items() if s in seeds}, self._fault)
@@ -253,7 +253,7 @@ class VerdictTable:
 
         return pd.Series(values, self.counts.index, dtype=object)
 
-    def _all_scored(self, **columns: Any) -> VerdictTable:
+    def _all_scored(self, **columns: pd.Series) -> VerdictTable:
         counts = self.counts.assign(scored=self.counts["generated"], **columns)
         return VerdictTable(counts, self.fingerprints, self._fault)
 

@@ -32,7 +32,7 @@ def read_order(file: str) -> Any:
     return pickle.loads(Path(file).read_bytes())  # noqa: S301
 
 
-def wait(process: subprocess.Popen[Any], out_dir: Path, look: Callable[[], None], *, every_s: float) -> int:
+def wait(process: subprocess.Popen[bytes], out_dir: Path, look: Callable[[], None], *, every_s: float) -> int:
     """Wait for a training's process, which no signal must reach: at a signal to this one it is asked to save and stop.
 
     Args:

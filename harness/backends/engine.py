@@ -6,8 +6,6 @@ the colocated vLLM of TRL and veRL takes them from the trainer's memory.
 
 from __future__ import annotations
 
-from typing import Any
-
 from evals.sampling import engines
 from evals.sampling.engines import Engine
 from harness.spec.architecture import positions
@@ -25,7 +23,7 @@ def sampling_engine(hardware: Hardware, model: str, longest: int | None = None, 
         apart: in processes of its own, with which it leaves the GPU (`Replicas.close`).
     """
     takes, several = engines.options(hardware.engine), hardware.engine_tensor_parallel
-    given: dict[str, Any] = {
+    given: dict[str, object] = {
         "url": hardware.engine_url,
         "dtype": hardware.engine_dtype,
         "device": "cpu" if hardware.device == "cpu" else None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from evals.data import prompts
 from evals.data.rows import SUFFIXES
@@ -32,7 +31,7 @@ def check_base_model(base_model: Sourced[str]) -> None:
             ) from error
 
 
-def check_rewards(names: Iterable[Any]) -> None:
+def check_rewards(names: Iterable[object]) -> None:
     """Raise UsageError for the first name that is neither a built-in reward nor of the form MODULE:FUNCTION."""
     for name in map(str, names):
         if not own_rewards.is_own(name) and name not in RANGES:

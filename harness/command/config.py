@@ -14,7 +14,6 @@ import json
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from evals.redaction import redacted_start
 from harness.errors import UsageError
@@ -39,7 +38,7 @@ def parse_overrides(arguments: Sequence[str]) -> dict[str, object]:
     Raises:
         UsageError: an argument does not parse, sweeps by a function, or a key is given twice.
     """
-    parsed: dict[str, Any] = {}
+    parsed: dict[str, object] = {}
     for argument in arguments:
         if len(argument) > MOST_CHARACTERS:
             raise UsageError(
@@ -136,7 +135,7 @@ def _short(argument: str) -> str:
     return repr(redacted_start(argument, 200))
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     from hydra.core.override_parser.types import QuotedString
 
     if isinstance(value, (str, QuotedString)):

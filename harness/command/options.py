@@ -37,18 +37,18 @@ class RunOptions:
     minutes: float | None = None
     force: bool | None = None
     allow_overlap: bool | None = None
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, object] = field(default_factory=dict)
 
     @classmethod
-    def from_keys(cls, given: Mapping[str, Any]) -> RunOptions:
+    def from_keys(cls, given: Mapping[str, object]) -> RunOptions:
         """The options by their keys. None and False of an option mean that it was not given."""
         values = flat(given)
-        named = {name: values.pop(name) for name in OPTIONS if name in values}
+        named: dict[str, Any] = {name: values.pop(name) for name in OPTIONS if name in values}
         if isinstance(folder := named.get("data_dir"), os.PathLike):
             named["data_dir"] = os.fspath(folder)
         return cls(**{name: value for name, value in named.items() if value is not False}, values=values)
 
-    def given(self) -> dict[str, Any]:
+    def given(self) -> dict[str, object]:
         """By key, what was given."""
         named = {name: getattr(self, name) for name in OPTIONS}
         return {name: value for name, value in named.items() if value is not None} | dict(self.values)
@@ -57,7 +57,7 @@ class RunOptions:
         """The values of `name.KEY=VALUE`, by KEY."""
         return {key.removeprefix(f"{name}."): v for key, v in self.values.items() if key.startswith(f"{name}.")}
 
-    def declared(self) -> dict[str, Any]:
+    def declared(self) -> dict[str, object]:
         """The values of the declaration."""
         apart = tuple(f"{group}." for group in GROUPS)
         return {key: value for key, value in self.values.items() if key != "keep" and not key.startswith(apart)}
@@ -66,12 +66,13 @@ class RunOptions:
 OPTIONS = tuple(f.name for f in fields(RunOptions) if f.name != "values")
 
 
-def flat(given: Mapping[str, Any]) -> dict[str, Any]:
+def flat(given: Mapping[str, object]) -> dict[str, object]:
     """The values by whole keys: {"hardware": {"device": "cpu"}} is {"hardware.device": "cpu"}."""
     values = dict(given)
     for group in GROUPS:
-        if isinstance(values.get(group), Mapping):
-            values |= {f"{group}.{key}": value for key, value in values.pop(group).items()}
+        if isinstance(nested := values.get(group), Mapping):
+            values |= {f"{group}.{key}": value for key, value in nested.items()}
+            del values[group]
     return values
 
 

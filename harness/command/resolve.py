@@ -32,7 +32,7 @@ def resolve(
     scale: str = "tiny",
     backend: str = "trl",
     seeds: list[int] | None = None,
-    overrides: Mapping[str, Any] | None = None,
+    overrides: Mapping[str, object] | None = None,
 ) -> list[Job]:
     """All jobs of a command, in the paper's order. An arm that trains the same as another runs once, under the other's
     name.

@@ -6,12 +6,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING
 
 from evals.data.protocols import Protocol
 from evals.provenance import Origin
 from harness.command.options import RunOptions
 from harness.errors import UsageError, nearest
+
+if TYPE_CHECKING:
+    from harness.spec.job import Job
 
 FIELDS = tuple(f.name for f in fields(Protocol) if f.name != "name")
 
@@ -37,7 +40,7 @@ class Watch:
     """
 
     every: int | None = None
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, object] = field(default_factory=dict)
     keep: int | None = None
     minutes: float | None = None
 
@@ -58,12 +61,10 @@ def watch_of(options: RunOptions) -> Watch:
         UsageError: no such key, or a value that does not fit.
     """
     values = options.group("eval")
-    every, keep, minutes = values.pop("every", None), options.values.get("keep"), options.minutes
+    minutes = options.minutes
     if minutes is not None and not (_is_number(minutes) and 0 < minutes < math.inf):
         raise UsageError(f"minutes: expected for how many minutes each run is trained, above 0, got {minutes!r}")
-    for key, steps in (("eval.every", every), ("keep", keep)):
-        if steps is not None and not (isinstance(steps, int) and not isinstance(steps, bool) and steps >= 1):
-            raise UsageError(f"{key}: expected a whole number of optimiser steps >= 1, got {steps!r}")
+    every, keep = _steps("eval.every", values.pop("every", None)), _steps("keep", options.values.get("keep"))
     for key, value in values.items():
         if key not in FIELDS:
             raise UsageError(f"eval.{key}={value}: no such key. {nearest(key, (*FIELDS, 'every'))}")
@@ -72,11 +73,17 @@ def watch_of(options: RunOptions) -> Watch:
     return Watch(every, values, keep, minutes)
 
 
+def _steps(key: str, value: object) -> int | None:
+    if value is not None and not (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
+        raise UsageError(f"{key}: expected a whole number of optimiser steps >= 1, got {value!r}")
+    return value
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def check_watch(watch: Watch, jobs: Sequence[Any]) -> None:
+def check_watch(watch: Watch, jobs: Sequence[Job]) -> None:
     """Raise UsageError for values that do not fit the jobs: a protocol, or steps within a training of rounds."""
     for job in jobs:
         if watch.snapshot_every and hasattr(job.experiment, "rounds"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from evals.data import benchmarks
 from evals.data.benchmarks import Benchmark, plain, plain_answer
@@ -139,7 +138,7 @@ def refuse(overlaps: Iterable[Overlap], *, allowed: bool) -> list[str]:
     return [f"warning: {overlap_found}" for overlap_found in shared]
 
 
-def as_record(overlaps: Iterable[Overlap]) -> dict[str, dict[str, Any]]:
+def as_record(overlaps: Iterable[Overlap]) -> dict[str, dict[str, object]]:
     """Benchmark -> its counts, for the record of a run. A benchmark without shared problems has 0."""
     return {
         overlap_found.benchmark: {

@@ -125,12 +125,13 @@ def _checked(dataset: str, rows: list[dict[str, Any]], columns: tuple[str, ...])
                     f"dataset {dataset!r}, row {number}: expected text in {column!r}, "
                     f"got {row.get(column)!r}{column_names}{remedy}"
                 )
+    kept = [{column: row[column] for column in columns} for row in rows]
     if "answer" in columns:
-        _one_gold_each(dataset, rows)
-    return [{column: row[column] for column in columns} for row in rows]
+        _one_gold_each(dataset, kept)
+    return kept
 
 
-def _one_gold_each(dataset: str, rows: Sequence[Mapping[str, Any]]) -> None:
+def _one_gold_each(dataset: str, rows: Sequence[Mapping[str, str]]) -> None:
     """Raise UsageError for the first row that repeats a problem with another gold. A named set is as its authors
     published it, so there it is a warning."""
     first: dict[str, tuple[int, str]] = {}

@@ -40,7 +40,7 @@ class Moved:
             return f"trained nothing: all {self.weights:,} weights equal those of the base model"
         return f"{100 * self.share:.2g} % of {self.weights:,} weights changed, by a norm of {self.norm:.3g}"
 
-    def as_record(self) -> dict[str, Any]:
+    def as_record(self) -> dict[str, object]:
         return asdict(self)
 
 

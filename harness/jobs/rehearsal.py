@@ -202,7 +202,7 @@ def engine_accepts(folder: str, length: int) -> list[str]:
 # -- with the dwarf ----------------------------------------------------------------------------------------------------
 
 
-def overrides(job: Job, base: str, folder: Path) -> dict[str, Any]:
+def overrides(job: Job, base: str, folder: Path) -> dict[str, object]:
     """The values that a rehearsal replaces: the model, the data, and how many prompts, responses and updates."""
     e, p = job.experiment, job.protocol
     asks = max(p.benchmarks.value, key=lambda name: int(p.value("max_tokens", name)))
@@ -221,7 +221,7 @@ def overrides(job: Job, base: str, folder: Path) -> dict[str, Any]:
         values |= {f"context.{key}": sourced.value for key, sourced in job.context.settings().items()}
     if e is None:
         return values
-    settings = {key: sourced.value for key, sourced in e.settings().items()}
+    settings: dict[str, Any] = {key: sourced.value for key, sourced in e.settings().items()}
     values["dataset"] = str(folder / "problems.jsonl")
     if isinstance(e, Experiment):
         short = e.max_completion_tokens.value <= FEW_BEYOND
@@ -376,7 +376,7 @@ def _write_data(folder: Path, job: Job) -> None:
     e = job.experiment
     room = e.max_prompt_tokens.value - 200 if isinstance(e, Experiment) else 64  # beside the words of the prompt
     problems = [f"What is {i} minus {i - 1}?" + dwarf.FILLER * (max(room, 0) if i == 1 else i) for i in range(1, 9)]
-    rows: list[dict[str, Any]] = [
+    rows: list[dict[str, object]] = [
         {"problem": text, "answer": "1", "solution": "It is so" + dwarf.ANSWERS[0]} for text in problems
     ]
     if e is not None and not isinstance(e, Experiment):  # as long as the prompt, and what the chat format adds, allow

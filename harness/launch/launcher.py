@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from harness.command.options import RunOptions, checked
 from harness.errors import UsageError, choose
@@ -24,7 +23,7 @@ class Launcher:
 
     name: str = "serial"
     jobs: int | None = 1
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def local_jobs(self) -> int:

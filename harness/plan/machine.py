@@ -7,7 +7,7 @@ import re
 import resource
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import Field, dataclass, fields, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -211,7 +211,7 @@ def device_memory(machines: Mapping[tuple[str, str], Hardware], slots: int) -> f
 
 def hardware_help() -> str:
     """Each key with its default, for `rlvr list`: first those of every backend."""
-    groups: dict[str, tuple[Any, ...]] = {"hardware.KEY=VALUE, where KEY is one of:": fields(Hardware)}
+    groups: dict[str, tuple[Field[object], ...]] = {"hardware.KEY=VALUE, where KEY is one of:": fields(Hardware)}
     for name in BACKENDS:
         extra = tuple(f for f in fields(backend(name).hardware) if f.name not in Hardware.help())
         groups[f"with backend={name} also:"] = extra

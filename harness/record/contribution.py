@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterator
-from typing import Any
 
 from evals.provenance import Origin
 from harness.command.resolve import resolve
@@ -74,8 +73,8 @@ def _of_the_code(run: Run) -> Iterator[str]:
 
 def _declared(run: Run) -> Job:
     """The run's job as it is declared here. Raises ValueError for names or values that do not resolve."""
-    where: dict[str, Any] = {"scale": run.scale, "backend": run.backend, "seeds": [run.seed]}
-    (job,) = resolve(run.paper, models=[run.model], arms=[run.arm], overrides=run.record["overrides"], **where)
+    arm, overrides = {"models": [run.model], "arms": [run.arm]}, run.record["overrides"]
+    (job,) = resolve(run.paper, **arm, scale=run.scale, backend=run.backend, seeds=[run.seed], overrides=overrides)
     return job
 
 
@@ -91,6 +90,6 @@ def _of_the_values(run: Run, job: Job) -> Iterator[str]:
             yield f"{key}={sourced['value']!r}: {declared[key]!r} is declared here"
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     """A value as JSON has it."""
     return json.loads(json.dumps(value))

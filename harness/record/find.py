@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
 
 from evals.provenance import differing_fields
 from evals.sampling.store import GROWING
@@ -131,7 +130,7 @@ def seeds_of(text: str) -> list[Run]:
 def check_apart(seeds: Sequence[Run]) -> None:
     """Raise UsageError if two of these are one run, as a folder and its copy: the same file of verdicts, of the same
     settings and training seed where they are recorded."""
-    paths: dict[tuple[Any, ...], Path] = {}
+    paths: dict[tuple[object, ...], Path] = {}
     for run in seeds:
         for path in {path for path in run.tables.values() if path.is_file()}:
             what = content_sha256(path), *(run.record.get(key) for key in (*IDENTITY, "digest"))

@@ -272,7 +272,7 @@ def params_of(record: Mapping[str, Any]) -> dict[str, str]:
     return named | {key: redact(str(sourced["value"])) for key, sourced in record["settings"].items()}
 
 
-def sources_csv(settings: Mapping[str, Any]) -> str:
+def sources_csv(settings: Mapping[str, Mapping[str, Any]]) -> str:
     """A row for each value: who vouches for it, and where or why."""
     import pandas as pd
 
@@ -293,7 +293,7 @@ class BackgroundMirror:
 
     def __init__(self, tracker: Tracker) -> None:
         self._tracker = tracker
-        self._folders: dict[Path, Any] = {}  # the state of each when MLflow had all of it
+        self._folders: dict[Path, object] = {}  # the state of each when MLflow had all of it
         self._closing = threading.Event()
         self.error: Exception | None = None
         # a daemon: a hung server must not block the process
@@ -348,7 +348,7 @@ def _state(folder: Path) -> object:
     return [(at.st_size, at.st_mtime_ns) for name in (RECORD, TRAINING_LOG) if (at := _stat(folder / name)) is not None]
 
 
-def _stat(path: Path) -> Any:
+def _stat(path: Path) -> os.stat_result | None:
     return path.stat() if path.is_file() else None
 
 

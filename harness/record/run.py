@@ -124,9 +124,9 @@ class Run:
         return f"{self.record['digest']}-{self.record['base_model']['sha256'][:6]}"
 
     @property
-    def settings(self) -> Mapping[str, Any]:
+    def settings(self) -> Mapping[str, Mapping[str, Any]]:
         """Every declared value: key -> {value, origin, note, was}."""
-        settings: Mapping[str, Any] = self.record["settings"]
+        settings: Mapping[str, Mapping[str, Any]] = self.record["settings"]
         return settings
 
     @property
@@ -494,7 +494,7 @@ class VerdictFile(Run):
         return self.path.name.partition(".")[0]
 
 
-def counted(runs: Mapping[Any, Run], benchmark: str) -> VerdictTable:
+def counted(runs: Mapping[int, Run], benchmark: str) -> VerdictTable:
     """The counted verdicts of a method's training seeds, counted together.
 
     Args:
@@ -508,7 +508,7 @@ def counted(runs: Mapping[Any, Run], benchmark: str) -> VerdictTable:
     from evals.stats.counted import COLUMNS
     from evals.stats.verdict_table import VerdictTable
 
-    parts: list[Any] = [run.rows(benchmark, COLUMNS) for run in runs.values()]
+    parts: list[pd.DataFrame | pa.Table] = [run.rows(benchmark, COLUMNS) for run in runs.values()]
     columns = [part.column_names if isinstance(part, pa.Table) else part.columns for part in parts]
     pairs = zip(runs.values(), columns, strict=True)
     several = [run.folder for run, names in pairs if "train_seed" in names and not run.record]

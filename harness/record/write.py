@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 from evals.errors import DamagedFileError
@@ -46,7 +45,7 @@ class Recorder:
             append_jsonl(path, {"step": step, "metrics": new, "time": int(time.time() * 1000)})
             self._logged |= {(step, name) for name in new}
 
-    def start(self, **fields: object) -> dict[str, Any]:
+    def start(self, **fields: object) -> dict[str, object]:
         """Begin or resume the run; what it has from before (its id, a finished training) stays."""
         before = read_record(self.folder / RECORD) or {"id": self._mirrored(), "started": now(), "files": {}}
         kept = {key: value for key, value in before.items() if key not in ("stopped", "so_far", "finished")}
@@ -60,7 +59,7 @@ class Recorder:
                 return str(link.get("run"))
         return uuid4().hex
 
-    def update(self, **fields: Any) -> dict[str, Any]:
+    def update(self, **fields: object) -> dict[str, object]:
         """Replace fields of the record."""
         return self._write({**(read_record(self.folder / RECORD) or {}), **fields})
 

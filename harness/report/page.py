@@ -79,7 +79,7 @@ class Document:
     environment: Grid = NO_ROWS
     notes: tuple[str, ...] = ()  # what was skipped, and why
     warnings: tuple[str, ...] = ()  # about trainings that may have learned little. The page shows them first.
-    viewer: dict[str, Any] | None = field(default=None)
+    viewer: dict[str, object] | None = field(default=None)
     running: tuple[str, ...] = ()  # what trains while the page is made
     refresh: int | None = None  # seconds until an open page reloads itself
     made: str = ""  # by which version, and when

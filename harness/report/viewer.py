@@ -8,7 +8,6 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 BUDGET = 5_000_000  # characters of the page
 
@@ -66,7 +65,9 @@ def _ranks(responses: Sequence[Shown]) -> list[int]:
     return ranks
 
 
-def pack(responses: Sequence[Shown], forks: dict[str, float], *, total: int, differing: bool = False) -> dict[str, Any]:
+def pack(
+    responses: Sequence[Shown], forks: dict[str, float], *, total: int, differing: bool = False
+) -> dict[str, object]:
     """The viewer's data, plain JSON. Entropies to 0.01 nats.
 
     Args:
@@ -116,7 +117,7 @@ def has_mathematics(responses: Sequence[Shown]) -> bool:
 _MARK = re.compile(r"\$|\\[(\[a-zA-Z]")
 
 
-def _body(r: Shown, strings: dict[str, int], fork: float) -> dict[str, Any]:
+def _body(r: Shown, strings: dict[str, int], fork: float) -> dict[str, object]:
     """Tokens by their numbers, entropies and the places of forks. The text where no token pass was made."""
     if r.tokens is None or r.entropies is None:
         return {"text": r.text}

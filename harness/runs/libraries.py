@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TextIO
 
 from evals import library_output
 
@@ -27,14 +27,19 @@ def apart(log: Path) -> Iterator[None]:
     show, emit = warnings.showwarning, logging.StreamHandler.emit
 
     def showwarning(
-        message: Any, category: Any, filename: str, lineno: int, file: Any = None, line: Any = None
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
     ) -> None:
         text = warnings.formatwarning(message, category, filename, lineno, line).strip()
         record = logging.LogRecord("warnings", logging.WARNING, filename, lineno, text, (), None)
         if file is not None or _is_ours(filename) or not _written(log, record):
             show(message, category, filename, lineno, file, line)
 
-    def emit_apart(handler: logging.StreamHandler[Any], record: logging.LogRecord) -> None:
+    def emit_apart(handler: logging.StreamHandler[TextIO], record: logging.LogRecord) -> None:
         on_terminal = handler.stream in (sys.stderr, sys.stdout, sys.__stderr__, sys.__stdout__)
         if not on_terminal or record.name.partition(".")[0] in PACKAGES or not _written(log, record):
             emit(handler, record)

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from evals.files import file_sha256
 from evals.redaction import redact
@@ -32,7 +31,7 @@ PACKAGES = (
 )
 
 
-def environment() -> dict[str, Any]:
+def environment() -> dict[str, object]:
     """Code, versions and machine. `lock_sha256` is the hash of the lock with these packages. Null outside a
     checkout."""
     lock = ROOT / "requirements" / ("verl.lock" if _version("verl") else "cpu.lock")

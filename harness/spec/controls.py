@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import update_wrapper
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from evals.provenance import Origin, Sourced, assumed
 from harness.errors import UsageError, nearest
@@ -166,7 +166,7 @@ class OnPermuted:
         purpose = f"placebo {self.function.__name__}"
         return self.function(permuted(batch, vars(self)["reads"], placebo, purpose), **values)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[object, ...]:
         return OnPermuted, (self.function,)
 
 

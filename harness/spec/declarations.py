@@ -215,7 +215,7 @@ class Experiment(Declared):
             if misfit:
                 raise UsageError(f"{equation.name} cannot be used here: {misfit}")
 
-    def settings(self) -> dict[str, Sourced[Any]]:
+    def settings(self) -> dict[str, Sourced[object]]:
         """Every value of the declaration by its key: `learning_rate`, `aggregation`, `egsw.alpha`, ..."""
         flat = super().settings()
         flat |= {"aggregation": self.method.aggregation, "denominator": self.method.denominator}
@@ -227,7 +227,7 @@ class Experiment(Declared):
     def _groups(self) -> Iterator[tuple[str, Declared]]:
         return ((name, getattr(self, name)) for name in self.GROUPS if getattr(self, name) is not None)
 
-    def _swapped_parts(self, swap: Callable[[str, Sourced[Any]], Sourced[Any]]) -> dict[str, Any]:
+    def _swapped_parts(self, swap: Callable[[str, Sourced[object]], Sourced[Any]]) -> dict[str, object]:
         method = replace(
             self.method.map(lambda equation: equation.swapped(swap)),
             aggregation=swap("aggregation", self.method.aggregation),
@@ -373,7 +373,7 @@ class Arm:
     title: str  # as the paper's tables print it
     train: Training | None
     protocol: str | None = None  # a name in evals.data.protocols. None: the paper's
-    scales: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # as of Reproduction, for this arm alone
+    scales: Mapping[str, Mapping[str, object]] = field(default_factory=dict)  # as of Reproduction, for this arm alone
     sweep: bool = False  # in no table of the paper (an ablation, a search): runs only by name
     same_as: str = ""  # another arm of this base model that trains the same, and runs instead
     same_at: tuple[str, ...] = ()  # the scales at which `same_as` holds. (): all
@@ -410,14 +410,14 @@ class Reproduction:
     doubts: tuple[str, ...] = ()  # likely mistakes in the paper. Printed as footnotes
     claims: tuple[Claim, ...] = ()  # the paper's claims, most important first
     contrasts: tuple[tuple[str, str], ...] = ()  # pairs of arms in the table of differences. (): see `compared_arms`
-    scales: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    scales: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     # for `arms=NAME`, beside the tables': keys of arms, or "model/arm" for one base model
     sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     contexts: Mapping[str, Context] = field(default_factory=dict)  # by model, where its own context is too short
     trainer: Sourced[str] | None = None  # what the paper trained with. None: no paper's training
     # mean tokens of a response in a public log of the paper's recipe, where the paper publishes none. For the plan
     response_length: Sourced[float] | None = None
-    before: Mapping[str, Any] = field(default_factory=dict)  # what a run did whose record lacks a value, added later
+    before: Mapping[str, object] = field(default_factory=dict)  # what a run did whose record lacks a value, added later
 
     def __post_init__(self) -> None:
         names = [(a.model, a.key) for a in self.arms]

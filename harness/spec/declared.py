@@ -30,7 +30,7 @@ class Declared(Tabular):
         faults.refuse()
 
     @classmethod
-    def kinds(cls) -> dict[str, Any]:
+    def kinds(cls) -> dict[str, object]:
         """Key -> the annotation inside `Sourced[...]` of each field."""
         declared: Any = cls  # hashable, which mypy cannot see
         return dict(_kinds(declared))
@@ -38,11 +38,11 @@ class Declared(Tabular):
     def _sourced_fields(self) -> Iterator[tuple[str, Sourced[object]]]:
         return ((f.name, getattr(self, f.name)) for f in fields(self) if f.name not in self.PARTS)
 
-    def settings(self) -> dict[str, Sourced[Any]]:
+    def settings(self) -> dict[str, Sourced[object]]:
         """Every value of the declaration by its key."""
         return dict(self._sourced_fields())
 
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[dict[str, object]]:
         values = self.settings().items()
         return [{"setting": key, "value": s.value, "source": str(s.origin), "note": s.note} for key, s in values]
 
@@ -67,7 +67,7 @@ class Declared(Tabular):
         if unknown:
             raise KeyError(sorted(unknown)[0])
 
-        def swap(key: str, sourced: Sourced[Any]) -> Sourced[Any]:
+        def swap(key: str, sourced: Sourced[object]) -> Sourced[object]:
             if key not in values:
                 return sourced
             value = values[key]
@@ -76,7 +76,7 @@ class Declared(Tabular):
 
         return replace(self, **self._swapped_parts(swap), **{key: swap(key, s) for key, s in self._sourced_fields()})
 
-    def _swapped_parts(self, swap: Callable[[str, Sourced[Any]], Sourced[Any]]) -> dict[str, Any]:
+    def _swapped_parts(self, swap: Callable[[str, Sourced[object]], Sourced[Any]]) -> dict[str, object]:
         """The `PARTS` with their values replaced by `swap(key, value)`."""
         return {}
 

@@ -36,10 +36,10 @@ class Job:
     base_model: Sourced[str]
     experiment: Training | None  # None: the base model is evaluated untrained
     protocol: Protocol
-    command_line: Mapping[str, Any]  # every value that the command line replaced, in any arm
+    command_line: Mapping[str, object]  # every value that the command line replaced, in any arm
     context: Context | None = None  # where the base model's own is too short
 
-    def settings(self) -> dict[str, Sourced[Any]]:
+    def settings(self) -> dict[str, Sourced[object]]:
         """Every value with its source: those of the experiment, and those of the protocol as `protocol.<name>`."""
         settings = {"base_model": self.base_model} if self.experiment is None else self.experiment.settings()
         if self.context is not None:
@@ -47,7 +47,7 @@ class Job:
         return settings | {f"protocol.{k}": v for k, v in self.protocol.sourced().items()}
 
     @property
-    def overrides(self) -> dict[str, Any]:
+    def overrides(self) -> dict[str, object]:
         """The values that the command line replaced in this arm."""
         return {key: value for key, value in self.command_line.items() if key in self.settings()}
 
@@ -75,7 +75,7 @@ class Job:
         if Path(self.base_model.value).is_dir():
             values["base_model"] = "a folder"
         folders = {f"{path.parent}/" for _, path in _named(values) if path.parent.name}
-        identity: dict[str, Any] = {
+        identity: dict[str, object] = {
             "names": [self.paper, self.model, self.arm, self.scale, self.backend],
             "values": _without(values, folders),
         }

@@ -60,7 +60,7 @@ class Use:
         check = getattr(self.function, "check", None)
         return check(experiment, {k: v.value for k, v in self.values.items()}) if check else None
 
-    def swapped(self, swap: Callable[[str, Sourced[Any]], Sourced[Any]]) -> Use:
+    def swapped(self, swap: Callable[[str, Sourced[object]], Sourced[object]]) -> Use:
         """With each value replaced by `swap("<function>.<name>", value)`."""
         return replace(self, values={key: swap(f"{self.name}.{key}", v) for key, v in self.values.items()})
 
@@ -69,7 +69,7 @@ class Use:
         return self.function(*arguments, **{key: sourced.value for key, sourced in self.values.items()})
 
 
-def use(function: Callable[..., Any], **values: Sourced[Any]) -> Use:
+def use(function: Callable[..., object], **values: Sourced[object]) -> Use:
     """`use(entropy_advantage, alpha=paper(0.4, "section 5"), kappa=paper(2.0, "section 5"))`."""
     return Use(function, values)
 

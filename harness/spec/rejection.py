@@ -80,11 +80,11 @@ class Rejection(Finetune):
         """Filters, then the selection."""
         return (*self.filters, self.select)
 
-    def settings(self) -> dict[str, Sourced[Any]]:
+    def settings(self) -> dict[str, Sourced[object]]:
         """Every value by its key. Those of filters and selection as `<function>.<name>`."""
         return super().settings() | {f"{u.name}.{key}": v for u in self.uses() for key, v in u.values.items()}
 
-    def _swapped_parts(self, swap: Callable[[str, Sourced[Any]], Sourced[Any]]) -> dict[str, Any]:
+    def _swapped_parts(self, swap: Callable[[str, Sourced[object]], Sourced[Any]]) -> dict[str, object]:
         return {"filters": tuple(rule.swapped(swap) for rule in self.filters), "select": self.select.swapped(swap)}
 
     def passed(self, sample: Sample) -> Sample | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -26,7 +26,7 @@ class Diverged(RuntimeError):
         super().__init__(f"diverged at step {step}: {quantity} is {value}")
         self.step, self.quantity, self.value = step, quantity, value
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         """For the record. `Diverged(**d)` is the inverse."""
         return {"step": self.step, "quantity": self.quantity, "value": self.value}
 

@@ -147,7 +147,7 @@ def _value(name: str, response: str, answer: str) -> float | None:
     reward = load(name)
     name = label(name)
     try:
-        given: Any = reward(response, answer)
+        given: object = reward(response, answer)
     except Exception as error:  # the user's own code: report any failure by name
         raise UsageError(
             f"rewards={name}: it raises {type(error).__name__}: {error}, for {_shown(response)}"
@@ -199,7 +199,7 @@ def _probed(name: str, response: str, answer: str) -> float | None:
         ) from None
 
 
-def _check_form(name: str, reward: Any) -> None:
+def _check_form(name: str, reward: Callable[..., object]) -> None:
     try:
         signature = inspect.signature(reward)
         signature.bind("response", "answer")
@@ -208,9 +208,9 @@ def _check_form(name: str, reward: Any) -> None:
             f"rewards={label(name)}: expected a function of (response, answer), got {label(name).rpartition(':')[2]}"
             f"{inspect.signature(reward) if callable(reward) else ''} ({error})"
         ) from error
-    limit = _number(getattr(reward, "limit_s", LIMIT_S))
+    limit = _number(given := getattr(reward, "limit_s", LIMIT_S))
     if limit is None or not 0 < limit < math.inf:
-        raise UsageError(f"rewards={label(name)}: expected limit_s in seconds, above 0, got {reward.limit_s!r}")
+        raise UsageError(f"rewards={label(name)}: expected limit_s in seconds, above 0, got {given!r}")
     ends: Any = getattr(reward, "range", None)
     numbers = isinstance(ends, (tuple, list)) and len(ends) == 2 and all(_number(e) is not None for e in ends)
     if not numbers or not all(map(math.isfinite, ends)) or not ends[0] < ends[1]:

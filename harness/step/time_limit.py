@@ -15,7 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import lru_cache
 from multiprocessing import get_context
-from typing import Any, TypeVar
+from typing import TypeVar
 
 T = TypeVar("T")
 
@@ -29,7 +29,7 @@ def time_limit(seconds: float) -> Iterator[None]:
     """Raise `TimeIsUp` in the block when its time is over. Only in a main thread. An earlier timer goes on after it."""
     armed = True
 
-    def over(*_: Any) -> None:
+    def over(*_: object) -> None:
         if armed:
             raise TimeIsUp
 
@@ -45,7 +45,7 @@ def time_limit(seconds: float) -> Iterator[None]:
             signal.setitimer(signal.ITIMER_REAL, max(left - (time.monotonic() - started), 1e-3), every)
 
 
-def within(seconds: float, function: Callable[..., T], *arguments: Any) -> T:
+def within(seconds: float, function: Callable[..., T], *arguments: object) -> T:
     """The function's result.
 
     Args:
@@ -54,21 +54,21 @@ def within(seconds: float, function: Callable[..., T], *arguments: Any) -> T:
         TimeIsUp: it took longer.
     """
     if threading.current_thread() is not threading.main_thread():
-        ended, result = _helper().submit(_in_main_thread, seconds, function, *arguments).result()
-        if not ended:
+        result: tuple[T] | None = _helper().submit(_in_main_thread, seconds, function, *arguments).result()
+        if result is None:
             raise TimeIsUp
-        return result  # type: ignore[no-any-return]
+        return result[0]
     with time_limit(seconds):
         return function(*arguments)
 
 
-def _in_main_thread(seconds: float, function: Callable[..., object], *arguments: object) -> tuple[bool, Any]:
-    """(whether it ended in time, its result), in the helper: a pool does not send a BaseException."""
+def _in_main_thread(seconds: float, function: Callable[..., T], *arguments: object) -> tuple[T] | None:
+    """(its result,), or None where it took longer, in the helper: a pool does not send a BaseException."""
     try:
         with time_limit(seconds):
-            return True, function(*arguments)
+            return (function(*arguments),)
     except TimeIsUp:
-        return False, None
+        return None
 
 
 @lru_cache(maxsize=1)

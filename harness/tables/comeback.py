@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from evals.stats.verdict_table import METRICS, OF_K, complete
 from harness.spec import Claim, Reproduction, catalogue
 from harness.spec.catalogue import ALL, AVERAGE, Published
 from harness.tables.measured import Measured, score_of
+
+if TYPE_CHECKING:
+    from evals.stats.score import Score
 
 GAIN = "a difference of two arms: see the table of differences"
 UNCOUNTED = "token counts need the model's tokenizer: `rlvr analyze` counts token categories"
@@ -36,7 +39,7 @@ class Values:
     why: str = ""
 
 
-def measured_score(match: Measured, cell: Published, every: Sequence[Published]) -> Any:
+def measured_score(match: Measured, cell: Published, every: Sequence[Published]) -> Score | None:
     """Our score for a published cell. The interval of an average covers the problems of every benchmark and their
     common seeds."""
     if cell.benchmark not in (ALL, AVERAGE) and cell.unit != "points":

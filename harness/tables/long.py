@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from evals.stats.prediction import Comeback
 from evals.stats.score import Score
 from harness.spec import catalogue
@@ -12,7 +10,7 @@ from harness.tables.comeback import cell_margin, judge, measured_score
 from harness.tables.measured import Measured
 
 
-def long_rows(paper: str, measured: list[Measured]) -> list[dict[str, Any]]:
+def long_rows(paper: str, measured: list[Measured]) -> list[dict[str, object]]:
     """Every published and every measured cell, one per row, for the CSV and the JSON document."""
     cells = catalogue.published(paper)
     reproduction = catalogue.load(paper)
@@ -50,9 +48,9 @@ def _row(
     score: Score | None,
     judged: Comeback | None,
     margin: float | None,
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """A row with what each part says, None elsewhere. The cell's own names stand before the run's."""
-    parts: dict[str, Any] = {"benchmark": benchmark, "margin": margin, "why_missing": _why_missing(m, score)}
+    parts: dict[str, object] = {"benchmark": benchmark, "margin": margin, "why_missing": _why_missing(m, score)}
     parts |= {} if m is None else _of_run(m, benchmark)
     parts |= {} if score is None else _of_score(score)
     parts |= {} if judged is None else _of_judgement(judged)

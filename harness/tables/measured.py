@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evals.stats.intervals import ROUGH
 from evals.stats.measured_run import MeasuredRun
@@ -26,6 +26,9 @@ from harness.spec import Experiment, catalogue
 from harness.spec.declarations import BEFORE
 from harness.spec.own_code import own_code
 from harness.step.learning import NOTHING, warnings
+
+if TYPE_CHECKING:
+    from evals.stats.score import Score
 
 ALIKE = "the same samples in every training seed"
 Seeds = dict[int, list[Run]]
@@ -50,7 +53,7 @@ class Measured:
     origins: dict[str, int]  # how many values come from where
     n: dict[str, int]  # samples a problem, by benchmark
     verdicts: dict[str, VerdictTable]  # benchmark -> counts of all seeds
-    scores: dict[str, dict[str, Any]]  # benchmark -> score key -> Score
+    scores: dict[str, dict[str, Score]]  # benchmark -> score key -> Score
     runs: Mapping[int, Run] = field(default_factory=dict)  # seed -> its run
     trained: bool = True  # False: the untrained base model, which has no training seeds
     diverged: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)  # seed -> {step, quantity, value}
@@ -209,7 +212,7 @@ def _first(seeds: Seeds) -> Run:
     return next(iter(seeds.values()))[0]
 
 
-def _joined(versions: Mapping[str, Seeds], before: Mapping[str, Any]) -> dict[str, Seeds]:
+def _joined(versions: Mapping[str, Seeds], before: Mapping[str, object]) -> dict[str, Seeds]:
     """Versions without a difference are one, under the digest of the newest: those that differ only in values that one
     records and that the other had without recording them (`before`)."""
     joined: dict[str, tuple[str, Seeds]] = {}
@@ -233,9 +236,9 @@ def _version(versions: Mapping[str, Seeds]) -> str:
     if not older:
         return newest
     run = _first(versions[newest])
-    where: dict[str, Any] = {"scale": run.scale, "backend": run.backend, "seeds": [0]}
+    arm, overrides = {"models": [run.model], "arms": [run.arm]}, run.record["overrides"]
     try:
-        jobs = resolve(run.paper, models=[run.model], arms=[run.arm], overrides=run.record["overrides"], **where)
+        jobs = resolve(run.paper, **arm, scale=run.scale, backend=run.backend, seeds=[0], overrides=overrides)
     except UsageError:  # the declaration has it no longer
         return newest
     declared = {job.digest for job in jobs}
@@ -347,7 +350,7 @@ def how(match: Measured | None) -> tuple[str, ...]:
     return (f"{n} x {seeds}", str(match.origins.get("assumed", 0)), str(replaced))
 
 
-def show(score: Any, match: Measured | None = None, benchmark: str | None = None) -> str:
+def show(score: Score | None, match: Measured | None = None, benchmark: str | None = None) -> str:
     """A measured cell: percent (or the metric's own unit), interval, unscored samples, seeds that diverged, and whether
     its benchmark has training problems."""
     if score is None and match is not None and match.lost and not match.seeds:
@@ -361,7 +364,7 @@ def show(score: Any, match: Measured | None = None, benchmark: str | None = None
     return text
 
 
-def score_of(match: Measured, benchmark: str, metric: str) -> object:
+def score_of(match: Measured, benchmark: str, metric: str) -> Score | None:
     """The score that a published metric asks for. "avg" is avg@n for the n of the run."""
     scores = match.scores.get(benchmark, {})
     if metric == "avg":

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from evals.csv_text import no_formula
 from evals.files import write_text
@@ -38,7 +37,7 @@ class PaperTables:
 
     paper: str
     grids: tuple[Grid, ...]
-    rows: tuple[dict[str, Any], ...]
+    rows: tuple[dict[str, object], ...]
     header: str
     footer: str
     latex: str = ""  # methods x benchmarks, for a paper
@@ -56,7 +55,7 @@ class PaperTables:
         writer.writerows({key: no_formula(value) for key, value in row.items()} for row in self.rows)
         return out.getvalue()
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, object]:
         return {
             "paper": self.paper,
             "cells": list(self.rows),

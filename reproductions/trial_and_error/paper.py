@@ -6,7 +6,7 @@ Tables 4 to 6: advantage shaping with reinforcement learning at 7B. Table 3: rej
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 from baselines.grpo import grpo
 from baselines.overlong import overlong
@@ -77,7 +77,7 @@ THROUGHOUT: dict[str, Sourced[object]] = {
     "first_step": assumed(0, "section 4.4.2 restricts the bonus because of what figure 6(d) shows without it"),
     "steps": assumed(None, "as for first_step: throughout the training"),
 }
-POSITION: dict[str, Sourced[Any]] = {
+POSITION: dict[str, Sourced[object]] = {
     "gamma": paper(0.1, "section 4.4.2"),
     "d": paper(1.0, "section 4.4.2"),
     "m": paper(15.0, "section 4.4.2; the released code has it too"),
@@ -96,7 +96,7 @@ FIGURE_6: dict[str, Sourced[object]] = {
 }
 
 
-def with_position(**values: Sourced[Any]) -> Method:
+def with_position(**values: Sourced[object]) -> Method:
     """GRPO with Eq. 12. `values` replace those of the released code."""
     return replace(GRPO, shaping=(use(position_advantage, **{**POSITION, **RELEASED_WINDOW, **values}),))
 

@@ -6,7 +6,6 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 
@@ -29,7 +28,7 @@ def feed(rows: Sequence[Ruled]) -> dict[str, object]:
     return {"version": 1, "made_by": "python -m studies.docket", "cases": [entry(row) for row in rows]}
 
 
-def entry(row: Ruled) -> dict[str, Any]:
+def entry(row: Ruled) -> dict[str, object]:
     """One case of the feed. Probabilities have four digits."""
     case, agreement = row.case, row.agreement
     chance = agreement.worst.chance if agreement is not None and agreement.cases else None

@@ -26,8 +26,10 @@ from studies.ledger.__main__ import OUT
 SCHEMA = Path(__file__).parent / "eee_eval.schema.json"
 VERSION = "0.3.0"
 
+Claim = dict[Any, Any]  # a row of claims.csv, as pandas reads it
 
-def record(claim: dict[Any, Any]) -> dict[str, Any]:
+
+def record(claim: Claim) -> dict[str, object]:
     """A printed score by the authors' verdicts and by ours, with the verdict of `rlvr audit` beside them.
 
     The number of training seeds is a detail of the model: the schema has no field for it.
@@ -68,8 +70,8 @@ def record(claim: dict[Any, Any]) -> dict[str, Any]:
 SCORES = {"file": "the authors' verdicts, last checkpoint", "ours": "verdicts of rlvr-harness on the same samples"}
 
 
-def _result(claim: dict[Any, Any], column: str, words: str) -> dict[str, Any]:
-    score: dict[str, Any] = {"score": claim[column] / 100}
+def _result(claim: Claim, column: str, words: str) -> dict[str, object]:
+    score: dict[str, object] = {"score": claim[column] / 100}
     if column == "file" and not pd.isna(claim["low"]):
         bounds = {"lower": claim["low"] / 100, "upper": claim["high"] / 100, "confidence_level": 0.95}
         score["uncertainty"] = {"confidence_interval": {**bounds, "method": _covers(claim)}}
@@ -92,18 +94,18 @@ def _result(claim: dict[Any, Any], column: str, words: str) -> dict[str, Any]:
     }
 
 
-def _covers(claim: dict[Any, Any]) -> str:
+def _covers(claim: Claim) -> str:
     """The cover of the interval, as results/ledger/README.md says."""
     if claim["seeds"] < MIN_SEEDS:
         return "over problems"
     return f"over {claim['seeds']} training seeds, and over problems where verdicts are public"
 
 
-def _key(claim: dict[object, object]) -> str:
+def _key(claim: Claim) -> str:
     return text_sha256("/".join(str(claim[key]) for key in ("repository", "recipe", "benchmark")))
 
 
-def cell(claim: dict[Any, Any]) -> str:
+def cell(claim: Claim) -> str:
     """A printed score, what its file holds, ours, the verdict and its reason."""
     title = f"{claim['recipe']}, {claim['benchmark']}: {claim['verdict']}"
     marker = json.dumps({"type": "markdown", "id": f"cell_{_key(claim)[:12]}", "title": title})

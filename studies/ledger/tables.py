@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -138,7 +137,7 @@ def history_rows(evidence: Evidence) -> pd.DataFrame:
 def grade_row(series: Series, graded: pd.DataFrame) -> dict[str, object]:
     """The last checkpoint's responses by the authors' labels and by ours under each policy, and why the two differ."""
     samples = graded[graded["checkpoint"] == graded["checkpoint"].max()]
-    row: dict[str, Any] = {
+    row: dict[str, object] = {
         "repository": series.repository.name,
         "recipe": series.recipe,
         "benchmark": series.benchmark,

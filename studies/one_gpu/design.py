@@ -7,7 +7,6 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 COMMON: Mapping[str, object] = {  # one recipe, so that methods differ in their equation alone
     "rewards": ["accuracy"],
@@ -29,8 +28,9 @@ COMMON: Mapping[str, object] = {  # one recipe, so that methods differ in their 
     "clip_high": 0.28,
     "precision": "bfloat16",
 }
-MEASURED: Mapping[str, Any] = {
-    "protocol.benchmarks": ["gsm8k"],
+BENCHMARK = "gsm8k"
+MEASURED: Mapping[str, object] = {
+    "protocol.benchmarks": [BENCHMARK],
     "protocol.n": 1,
     "protocol.temperature": 0.0,
     "protocol.max_tokens": 384,
@@ -64,8 +64,8 @@ class Design:
     data: str
     rollouts: int
     seeds: int
-    common: Mapping[str, Any]
-    measured: Mapping[str, Any]
+    common: Mapping[str, object]
+    measured: Mapping[str, object]
     entries: Sequence[Entry]
 
     @property
@@ -121,7 +121,7 @@ def entered(paper: str, arm: str) -> tuple[Entry, ...]:
 
 
 def arguments(
-    entry: Entry, seed: int, *, model: str, data: str, rollouts: int, more: Mapping[str, Any] | None = None
+    entry: Entry, seed: int, *, model: str, data: str, rollouts: int, more: Mapping[str, object] | None = None
 ) -> list[str]:
     """The words behind `rlvr run` for one run.
 

@@ -9,12 +9,11 @@ from evals.stats.score import score, score_text
 from harness.record.archive import read_archive
 from harness.record.find import together
 from harness.record.run import Run
-from studies.one_gpu.design import COMMON, MEASURED, STUDY
+from studies.one_gpu.design import BENCHMARK, COMMON, MEASURED, STUDY
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "results" / "one_gpu" / "README.md"
 ARCHIVES = "results/one_gpu/*.tar.xz", "results/contributed/*.tar.xz"
-(BENCHMARK,) = MEASURED["protocol.benchmarks"]
 
 
 def archived() -> list[Run]:

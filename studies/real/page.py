@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evals.files import write_text
 from evals.stats.compare import difference_text, method_p_text
@@ -282,7 +282,7 @@ def picture(design: Design, runs_by_arm: Arms, compared: Sequence[Difference]) -
 
     from evals.plots.figures import point_rows
 
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, object]] = []
     for d in compared:
         interval = d.line.interval
         if (

@@ -47,7 +47,7 @@ def write_tables(design: Design, settings: Settings, candidates: Sequence[Run], 
     tables: tuple[list[pd.DataFrame], ...] = ([], [], [])
     runs, verdicts, curves = tables
     for job in [*base_jobs(design), *study_jobs(design, settings)]:
-        at: dict[str, Any] = {"family": job.scale, "paper": job.paper, "arm": job.arm, "seed": job.seed}
+        at: dict[str, str | int] = {"family": job.scale, "paper": job.paper, "arm": job.arm, "seed": job.seed}
         key = tuple(at.values())
         if run := finished.get((job.paper, job.digest, job.seed)):
             runs.append(pd.DataFrame([{**at, **_provenance(run.record)}]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from evals.errors import UsageError
 
@@ -52,9 +52,9 @@ class Decoding:
     min_p: float | None = None
     repetition_penalty: float | None = None
     stop: tuple[str, ...] | None = None
-    chat_template_kwargs: Mapping[str, Any] | None = None
+    chat_template_kwargs: Mapping[str, object] | None = None
     reasoning_effort: str | None = None
-    extra_body: Mapping[str, Any] | None = None
+    extra_body: Mapping[str, object] | None = None
 
     def __post_init__(self) -> None:
         if not self.temperature >= 0:
@@ -72,7 +72,7 @@ class Decoding:
         if self.stop is not None:
             object.__setattr__(self, "stop", tuple(self.stop))  # a list in a manifest
 
-    def stated(self) -> dict[str, Any]:
+    def stated(self) -> dict[str, object]:
         """Every value that is not off: what decides a sample, as a manifest has it."""
         return {key: value for key, value in asdict(self).items() if value is not None}
 
@@ -150,7 +150,7 @@ class Engine(Protocol):
         """The maximum number of tokens of a prompt and its response, or None if only the loaded model knows it."""
         ...
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """The settings of the engine that can change a sample (name, versions, device, dtype): JSON values."""
         ...
 

@@ -128,7 +128,7 @@ class OpenAIEngine(Kind):
     def chunk_rows(self) -> int:
         return self.concurrency * CHUNK_ROUNDS
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         return {
             "name": "openai",
             "model": self.model,

@@ -89,7 +89,7 @@ class TransformersEngine(LocalModel):
         config = AutoConfig.from_pretrained(self.model_path).get_text_config()
         return getattr(config, "max_position_embeddings", None)
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         from importlib.metadata import version
 
         versions = {package: version(package) for package in ("torch", "transformers")}

@@ -110,7 +110,7 @@ class VllmEngine(LocalModel):
         context = self.context or getattr(config, "max_position_embeddings", None) or CPU_STEP_TOKENS
         return {"enable_chunked_prefill": False, "max_num_batched_tokens": max(CPU_STEP_TOKENS, context)}
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         versions = {package: _version(*names) for package, names in PACKAGES.items()}
         return {
             "name": "vllm",

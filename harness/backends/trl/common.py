@@ -34,7 +34,7 @@ OnMetrics = Callable[[int, int, dict[str, float]], None]  # (step, total steps, 
 
 def trainer_arguments(training: Training, hardware: TrlHardware, *, seed: int, out_dir: Path) -> dict[str, Any]:
     """Keyword arguments that `GRPOConfig` and `SFTConfig` both have: the update, the machine, the record. Pure."""
-    e = {key: sourced.value for key, sourced in training.settings().items()}
+    e: dict[str, Any] = {key: sourced.value for key, sourced in training.settings().items()}
     schedule = "constant_with_warmup" if e["lr_schedule"] == "constant" and e["warmup_ratio"] else e["lr_schedule"]
     return {
         "output_dir": str(out_dir),
@@ -319,7 +319,7 @@ def _know_numbered_cpus() -> None:
     state to it, which torch refuses."""
     import torch
 
-    def restore(storage: object, location: str) -> Any:
+    def restore(storage: Any, location: str) -> Any:
         return storage if location.startswith("cpu:") else None
 
     torch.serialization.register_package(5, lambda _: None, restore)

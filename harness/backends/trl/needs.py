@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 from harness.backends.common import is_self_taught, needs_reference
 from harness.backends.memory import PASS_TOKENS, Mode, Need, activations, divisors, weights_bytes
@@ -171,7 +170,7 @@ def candidates(training: Training, base: TrlHardware) -> Iterator[dict[str, obje
     colocated = isinstance(training, Experiment) and base.rollouts == "vllm_colocate"
     staying, sleeping = ONE_CARD if base.processes == 1 else (ENGINES, SLEEPING)
     for sleep, sizes in ((False, staying), (True, sleeping)) if colocated else ((False, ()),):
-        engines: list[dict[str, Any]] = [
+        engines: list[dict[str, object]] = [
             {"vllm_tensor_parallel": size, "vllm_gpu_memory": share, "vllm_sleep": sleep}
             for size, share in sizes
             if base.processes % size == 0

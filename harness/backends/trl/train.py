@@ -139,7 +139,7 @@ def reward_functions(experiment: Experiment, grader: Grader, *, policy: str) -> 
     from harness.step.rewards import score_responses
 
     names, size, unscored = experiment.rewards.value, experiment.group_size.value, experiment.unscored.value
-    cache: dict[str, Any] = {}
+    cache: dict[str, list[float | None]] = {}
 
     def reward_function(name: str) -> Callable[..., list[float | None]]:
         def reward(
@@ -147,23 +147,24 @@ def reward_functions(experiment: Experiment, grader: Grader, *, policy: str) -> 
             completions: list[str],
             answer: list[str],
             log_metric: Callable[[str, float], None] | None = None,  # TRL's. Not there for greedy responses
-            **_: Any,
+            **_: object,
         ) -> list[float | None]:
             if name == names[0]:  # TRL asks each reward in turn
                 if log_metric is not None:
                     log_metric(UNEQUAL_BOXES, unequal_boxes(completions))
-                cache["scores"] = score_responses(
-                    names,
-                    completions,
-                    answer,
-                    grader,
-                    policy=policy,
-                    begun=[begins(prompt) for prompt in prompts],
-                    group_size=size,
-                    unscored=unscored,
+                cache.update(
+                    score_responses(
+                        names,
+                        completions,
+                        answer,
+                        grader,
+                        policy=policy,
+                        begun=[begins(prompt) for prompt in prompts],
+                        group_size=size,
+                        unscored=unscored,
+                    )
                 )
-            scores: list[float | None] = cache["scores"][name]
-            return scores
+            return cache[name]
 
         reward.__name__ = name
         return reward

@@ -46,7 +46,7 @@ def to_grpo_config(experiment: Experiment, hardware: TrlHardware, *, seed: int, 
         CannotExpress: a value that TRL has no way to train with. ValueError: the batch cannot be cut.
     """
     _check_expressible(experiment, hardware)
-    e = {key: sourced.value for key, sourced in experiment.settings().items()}
+    e: dict[str, Any] = {key: sourced.value for key, sourced in experiment.settings().items()}
     stop = prompts.get(e["prompt"]).stop
     rollout = e["prompts_per_rollout"] * e["group_size"]
     share, micro_batch = cut_update(rollout // e["updates_per_rollout"], hardware)

@@ -45,7 +45,7 @@ def start_ray(config: object, order: Order) -> None:
     if hardware.ray_address is not None:
         ray.init(address=hardware.ray_address, runtime_env=environment)
         return
-    arguments: dict[str, Any] = {"_temp_dir": str(order.scratch), "include_dashboard": False}
+    arguments: dict[str, object] = {"_temp_dir": str(order.scratch), "include_dashboard": False}
     if hardware.device == "cpu":
         # veRL requests 3 CPUs per process and more for its services. On two cores these are logical, not real cores
         arguments |= {"num_cpus": 16 * hardware.processes, "num_gpus": hardware.processes}

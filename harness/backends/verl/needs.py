@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Any
 
 from harness.backends.common import needs_reference
 from harness.backends.memory import PASS_TOKENS, Mode, Need, activations, divisors, weights_bytes
@@ -112,7 +111,7 @@ def candidates(training: Training, base: VerlHardware) -> Iterator[dict[str, obj
         ranks = max(1, base.devices // sequence)
         if update % ranks:
             continue
-        passes: list[dict[str, Any]]
+        passes: list[dict[str, object]]
         if training.method.looks_at_micro_batches:  # a pass cut by length would change the statistic
             micros = divisors(update // ranks, PASS_TOKENS * sequence // length)
             passes = [{"micro_batch": micro, "tokens_per_gpu": None} for micro in micros or [1]]

@@ -36,7 +36,7 @@ class SampleLoop(AgentLoopBase):  # type: ignore[misc]
         ids = prompt_tokens(self.tokenizer, prompt)
         seed = sample_seed(self.rollout_config.seed, TRAINER, (fields["uid"], int(fields["session_id"])))
         stop = list(self.config.reward.custom_reward_function.reward_kwargs.stop)
-        metrics: dict[str, Any] = {}
+        metrics: dict[str, object] = {}
         with simple_timer("generate_sequences", metrics):
             output = await self.server_manager.generate(
                 request_id=f"{fields['uid']}-{fields['session_id']}",
@@ -69,7 +69,7 @@ class GroupBuffer(ReplayBuffer):  # type: ignore[misc]
         RuntimeError: a sample failed, or `rounds` batches did not give enough groups.
     """
 
-    def sample(self, global_steps: int, partition_id: str, batch_size: int) -> tuple[KVBatchMeta, dict[str, Any]]:
+    def sample(self, global_steps: int, partition_id: str, batch_size: int) -> tuple[KVBatchMeta, dict[str, object]]:
         dynamic, limit = bool(self.sampler_kwargs["dynamic"]), int(self.sampler_kwargs["rounds"])
         rounds = 1
         while True:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from torch.utils.data import Dataset
 
@@ -16,8 +16,8 @@ from harness.step.batch import DATA_SIGNALS
 class PromptRows(Dataset):  # type: ignore[type-arg]
     """veRL's view of these rows. The fields that it demands: raw_prompt, index, data_source, reward_model."""
 
-    def __init__(self, data_files: Any, **_: Any) -> None:
-        (path,) = [data_files] if isinstance(data_files, str) else data_files
+    def __init__(self, data_files: str | Sequence[str], **_: object) -> None:
+        (path,) = (data_files,) if isinstance(data_files, str) else data_files
         self._rows = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
 
     def __len__(self) -> int:

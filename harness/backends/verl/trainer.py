@@ -56,7 +56,7 @@ class Asking(dict[str, Any]):
     veRL's own update asks for none.
     """
 
-    def update(self, *arguments: Any, **named: Any) -> None:
+    def update(self, *arguments: object, **named: object) -> None:
         super().update(*arguments, **named)
         self["distillation_use_topk"] = True
 
@@ -144,7 +144,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         part, measured = self._apply_method(part, fresh=fresh)
         if self.order.experiment.method.likeliest:
             part.extra_info = Asking(part.extra_info)
-        report: dict[str, Any] = {}
+        report: dict[str, object] = {}
         super()._update_actor(part, report)
         metrics = {**rollout, **measured, **update_metrics(report)}
         self._report(number, metrics)
