@@ -95,6 +95,8 @@ def bias_and_variance(gate: Gate, noise: float, seed: int) -> tuple[float, float
         mask=torch.ones(texts.shape, dtype=torch.bool),
         vocab_size=TOKENS,
         max_tokens=LENGTH,
+        step=0,
+        seed=0,
         advantages=advantages.unsqueeze(1).expand(texts.shape),
         old_logp=logp,
         rollout_logp=rollout_logp,

@@ -87,6 +87,8 @@ def sampled() -> tuple[PreTrainedModel, Tensor, Tensor, TokenBatch]:
             mask=mask,
             vocab_size=model.config.vocab_size,
             max_tokens=LENGTH,
+            step=0,
+            seed=0,
             logp=log_probabilities(trained, ids, attention),
             old_logp=old_logp,
             ref_logp=log_probabilities(reference, ids, attention),

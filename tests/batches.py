@@ -40,6 +40,8 @@ def token_batches(draw: st.DrawFn, max_groups: int = 3, max_group: int = 4, max_
         mask=mask,
         vocab_size=VOCAB,
         max_tokens=9,
+        step=0,
+        seed=0,
         advantages=field(1.0),
         entropies=field(1.5, positive=True),
         pi_squared=field(0.3, positive=True).clamp(max=1.0),
@@ -69,7 +71,7 @@ def one_group(**fields: torch.Tensor) -> TokenBatch:
         "mask": torch.ones(shape, dtype=torch.bool),
         **fields,
     }
-    return TokenBatch(vocab_size=VOCAB, max_tokens=9, **given)
+    return TokenBatch(vocab_size=VOCAB, max_tokens=9, step=0, seed=0, **given)
 
 
 def permuted(batch: TokenBatch, order: torch.Tensor) -> TokenBatch:

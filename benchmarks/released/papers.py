@@ -96,6 +96,8 @@ def token_batch(step: Drawn) -> TokenBatch:
         mask=step.mask,
         vocab_size=VOCABULARY,
         max_tokens=step.mask.shape[1],
+        step=0,
+        seed=0,
         advantages=step.advantages,
         entropies=step.entropies,
         logp=step.logp.detach(),

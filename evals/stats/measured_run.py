@@ -25,7 +25,7 @@ class MeasuredRun:
     name: str
     tables: Mapping[str, VerdictTable]
     conditions: Mapping[str, Conditions | None]
-    trained: bool = True
+    trained: bool
     graded_by: Mapping[str, str | None] = field(default_factory=dict)
 
 

@@ -64,8 +64,8 @@ class TokenBatch:
     mask: Tensor
     vocab_size: int
     max_tokens: int
-    step: int = 0
-    seed: int = 0
+    step: int
+    seed: int
     reward_parts: Tensor | None = None
     reward_weights: tuple[float, ...] = ()
     micro_batches: Tensor | None = None

@@ -116,6 +116,8 @@ def _batch() -> TokenBatch:
         mask=torch.ones(4, 3, dtype=torch.bool),
         vocab_size=50,
         max_tokens=9,
+        step=0,
+        seed=0,
         **{name: field() for name in ("logp", "old_logp", "ref_logp", "rollout_logp", "values")},
         **{name: -field() for name in ("entropies", "pi_squared", "old_entropies")},
         greedy_rewards=torch.tensor([0.0, 0.0, 1.0, 1.0], dtype=torch.float64),

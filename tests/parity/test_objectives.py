@@ -94,7 +94,13 @@ def scored(rewards: list[float]) -> tuple[TokenBatch, torch.Tensor, torch.Tensor
     token_level = torch.zeros(rows, 5)
     token_level[:, 0] = torch.tensor(rewards)
     batch = TokenBatch(
-        rewards=torch.tensor(rewards), groups=torch.arange(rows) // 4, mask=mask, vocab_size=9, max_tokens=5
+        rewards=torch.tensor(rewards),
+        groups=torch.arange(rows) // 4,
+        mask=mask,
+        vocab_size=9,
+        max_tokens=5,
+        step=0,
+        seed=0,
     )
     return batch, token_level, mask.float(), np.array([str(i // 4) for i in range(rows)], dtype=object)
 

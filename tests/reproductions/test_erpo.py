@@ -112,6 +112,8 @@ def small(a: list[float], h: list[list[float]], s: list[list[float]], groups: li
         mask=torch.ones(rows, tokens, dtype=torch.bool),
         vocab_size=VOCAB,
         max_tokens=9,
+        step=0,
+        seed=0,
         advantages=torch.tensor(a, dtype=double).unsqueeze(1).expand(rows, tokens),
         entropies=torch.tensor(h, dtype=double),
         logp=torch.tensor(s, dtype=double) - 5,

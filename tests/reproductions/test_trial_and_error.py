@@ -104,6 +104,7 @@ def batch_of(
         mask=torch.tensor([[t < len(row) for t in range(tokens)] for row in advantages]),
         vocab_size=VOCAB,
         max_tokens=9,
+        seed=0,
         step=step,
         advantages=field(advantages),
         old_logp=field(old_logp),

@@ -19,7 +19,7 @@ def test_forks_equal_those_of_the_training_method(values: list[int], rho: float)
     entropies = torch.tensor([values], dtype=torch.float64)
     batch = TokenBatch(
         rewards=torch.zeros(1), groups=torch.zeros(1, dtype=torch.long), mask=torch.ones(1, n, dtype=torch.bool),
-        vocab_size=10, max_tokens=n, entropies=entropies,
+        vocab_size=10, max_tokens=n, step=0, seed=0, entropies=entropies,
     )  # fmt: skip
     kept = forking_tokens(batch, rho=rho, keep="top", scope="update")[0].bool().tolist()
     assert top_share(values, rho).tolist() == kept

@@ -103,7 +103,7 @@ def test_files_score_and_compare_as_their_samples(
     assert table.golds == {f"p{p}": f"gold {p}" for p in range(max(map(len, seeds)))}
     first = rows[rows["train_seed"] == 0]
     assert score(table.only([0]), **options) == score(VerdictTable.of_rows(first), **options)
-    runs = [MeasuredRun("a", {"b": each}, {"b": None}) for each in (table, slow(seeds), table.only([0]))]
+    runs = [MeasuredRun("a", {"b": each}, {"b": None}, trained=True) for each in (table, slow(seeds), table.only([0]))]
     assert compare_runs(runs[0], runs[2]) == compare_runs(runs[1], runs[2])
 
 

@@ -127,6 +127,8 @@ def slow(
         mask=mask,
         vocab_size=model.config.vocab_size,
         max_tokens=TOKENS,
+        step=0,
+        seed=0,
         micro_batches=fixed["groups"] * 0,
         entropies=entropies.detach().double(),
         pi_squared=pi_squared.double(),

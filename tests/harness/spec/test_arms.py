@@ -71,6 +71,7 @@ def step_of(experiment: Experiment, step: int) -> TokenBatch:
         mask=torch.arange(tokens) < lengths.unsqueeze(1),
         vocab_size=100,
         max_tokens=limit,
+        seed=0,
         advantages=None,
         entropies=entropies,
         old_entropies=entropies * (1 + 0.08 * noise(rows, tokens)),

@@ -24,6 +24,8 @@ def loss_of(coins: tuple[int, ...], logp: Tensor, old_logp: Tensor, aggregation:
         mask=mask,
         vocab_size=3,
         max_tokens=4,
+        step=0,
+        seed=0,
     )
     advantages = grpo(batch, std=std, epsilon=1e-6)  # type: ignore[arg-type]
     weights = aggregation_coefficients(mask, aggregation, max_tokens=4)  # type: ignore[arg-type]

@@ -63,6 +63,8 @@ def graded(correct: list[float], **fields: list[float]) -> TokenBatch:
         mask=torch.ones(len(correct), 1, dtype=torch.bool),
         vocab_size=5,
         max_tokens=1,
+        step=0,
+        seed=0,
         correct=torch.tensor(correct),
         **{name: torch.tensor(values) for name, values in fields.items()},
     )

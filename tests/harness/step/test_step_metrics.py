@@ -23,7 +23,9 @@ NAN = float("nan")
 
 def batch_of(rewards: list[float], groups: list[int], lengths: list[int], **fields: torch.Tensor) -> TokenBatch:
     mask = torch.arange(max(lengths)) < torch.tensor(lengths).unsqueeze(1)
-    return TokenBatch(torch.tensor(rewards), torch.tensor(groups), mask, vocab_size=5, max_tokens=9, **fields)
+    return TokenBatch(
+        torch.tensor(rewards), torch.tensor(groups), mask, vocab_size=5, max_tokens=9, step=0, seed=0, **fields
+    )
 
 
 def test_equal_rewards_are_those_that_the_advantage_reads() -> None:
