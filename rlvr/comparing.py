@@ -6,7 +6,8 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from itertools import product
+from typing import TYPE_CHECKING, NoReturn, cast
 
 from harness.errors import UsageError, choose, nearest, refuse_unused
 from rlvr import signature
@@ -158,48 +159,54 @@ def _two_arms(
 ) -> tuple[list[Run], list[str]]:
     """The two arms of a paper, each with all its finished training seeds under RLVR_HOME, and what to know of them."""
     from harness.record.find import runs
-    from harness.runs.track import home
     from harness.spec import catalogue
-    from harness.spec.controls import split_key
-    from harness.tables.measured import comparable, gather, other_versions, same_setting
-    from rlvr.runs import read_run
+    from harness.tables.measured import gather, other_versions
 
     choose("paper", [paper], catalogue.papers())
     if arms is None or len(arms) != 2:
         raise UsageError(f"arm: expected two arms, as arm=mine,grpo, got {','.join(arms or []) or 'none'}")
-
-    def given(m: Measured) -> set[str]:
-        """The keys of `values` that an arm has, if they have these values."""
-        settings = next(iter(m.runs.values())).settings
-        return {key for key, value in values.items() if str(settings.get(key, {}).get("value")) == str(value)}
 
     measured = [m for m in gather(paper, [r for r in runs(paper=paper, scale=scale) if r.arm in arms]) if m.seeds]
     known = {key for m in measured for run in m.runs.values() for key in run.settings}
     if measured and (unknown := sorted(values.keys() - known)):
         near = nearest(unknown[0], known | signature.options(compare).keys() - {"a", "b", "values"})
         raise UsageError(f"{unknown[0]}={values[unknown[0]]}: no option, and no value of these arms. {near}")
-    pairs = [
-        (a, b)
-        for a in measured
-        for b in measured
-        if [a.arm, b.arm] == [*arms] and same_setting(a, b) and comparable(a, b) and model in (None, a.model, a.base)
-        if given(a) | given(b) == values.keys()
-    ]
-    each = [" ".join(dict.fromkeys((f"model={a.base}", *a.replaced, *b.replaced))) for a, b in pairs]
-    if not pairs:
-        declared = dict.fromkeys(arm.key for arm in catalogue.load(paper).arms)
-        for arm in arms:
-            if arm not in {m.arm for m in measured}:
-                choose("arm", [split_key(arm)[0]], declared)
-        available = ", ".join(m.label(f"{m.base}/{m.arm}") for m in measured) or "none"
-        raise UsageError(f"arm={','.join(arms)}: expected finished runs of both in {home()}, found {available}")
-    if len(pairs) > 1:
+    pairs = [(a, b) for a, b in product(measured, measured) if [a.arm, b.arm] == [*arms]]
+    pairs = [(a, b) for a, b in pairs if _alike(a, b, values) and model in (None, a.model, a.base)]
+    if len(pairs) != 1:
+        _refuse(paper, arms, measured, pairs)
+    return [_all_seeds(m) for m in pairs[0]], other_versions(pairs[0])
+
+
+def _refuse(
+    paper: str, arms: Sequence[str], measured: Sequence[Measured], pairs: Sequence[tuple[Measured, Measured]]
+) -> NoReturn:
+    """Raise UsageError: no pair of arms, or several."""
+    from harness.runs.track import home
+    from harness.spec import catalogue
+    from harness.spec.controls import split_key
+
+    if pairs:
+        each = [" ".join(dict.fromkeys((f"model={a.base}", *a.replaced, *b.replaced))) for a, b in pairs]
         remedy = "Give what tells them apart, a declared value too"
         raise UsageError(f"arm={','.join(arms)}: both were trained with: {'; '.join(each)}. {remedy}")
-    arms_read = [
-        read_run(
-            *(m.runs[seed].folder for seed in m.seeds), name=f"{m.arm} ({len(m.seeds)} seed{'s' * (len(m.seeds) > 1)})"
-        )
-        for m in pairs[0]
-    ]
-    return arms_read, other_versions(pairs[0])
+    declared = dict.fromkeys(arm.key for arm in catalogue.load(paper).arms)
+    choose("arm", [split_key(arm)[0] for arm in arms if arm not in {m.arm for m in measured}], declared)
+    available = ", ".join(m.label(f"{m.base}/{m.arm}") for m in measured) or "none"
+    raise UsageError(f"arm={','.join(arms)}: expected finished runs of both in {home()}, found {available}")
+
+
+def _alike(a: Measured, b: Measured, values: Mapping[str, object]) -> bool:
+    """Whether two arms can be compared, and each of these values is one of theirs."""
+    from harness.tables.measured import comparable, same_setting
+
+    settings = [next(iter(m.runs.values())).settings for m in (a, b)]
+    given = {key for s in settings for key, value in values.items() if str(s.get(key, {}).get("value")) == str(value)}
+    return given == values.keys() and same_setting(a, b) and comparable(a, b)
+
+
+def _all_seeds(m: Measured) -> Run:
+    from rlvr.runs import read_run
+
+    name = f"{m.arm} ({len(m.seeds)} seed{'s' * (len(m.seeds) > 1)})"
+    return read_run(*(m.runs[seed].folder for seed in m.seeds), name=name)
