@@ -50,7 +50,6 @@ if TYPE_CHECKING:  # `as`: type checkers then know the name as ours
     from rlvr.results import Result as Result
     from rlvr.runs import read_run as read_run
     from rlvr.scaffold import new as new
-    from rlvr.sharing import bundle as bundle
     from rlvr.sharing import curves as curves
     from rlvr.sharing import export as export
     from rlvr.sharing import import_ as import_
@@ -82,7 +81,7 @@ _HOME = {
     "rlvr.results": ("Result",),
     "rlvr.runs": ("read_run",),
     "rlvr.scaffold": ("new",),
-    "rlvr.sharing": ("bundle", "curves", "export", "import_", "sync", "verify"),
+    "rlvr.sharing": ("curves", "export", "import_", "sync", "verify"),
     "rlvr.training": ("config", "plan", "rehearse", "run"),
     "rlvr.web": ("ui",),
     "rlvr.writing": ("analyze", "page", "report", "tables"),

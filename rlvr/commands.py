@@ -20,14 +20,14 @@ GROUPS = {  # heading -> command -> the function of `rlvr`
     "write": {"tables": "tables", "report": "report", "page": "page", "analyze": "analyze"},
     "exchange": {
         "export": "export",
-        "bundle": "bundle",
         "import": "import_",
         "verify": "verify",
         "curves": "curves",
         "sync": "sync",
     },
 }
-COUNTERPARTS = {"status": "show", "train": "run", "evaluate": "eval", "inspect": "eval"}  # in other tools
+# names in other tools, or before
+COUNTERPARTS = {"status": "show", "train": "run", "evaluate": "eval", "inspect": "eval", "bundle": "export"}
 COMMANDS = {name: function for group in GROUPS.values() for name, function in group.items()}
 
 

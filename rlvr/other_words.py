@@ -7,8 +7,6 @@ MOVED = {  # (command, option) of before -> the command that it is now
     ("power", "paper"): "seeds",
     ("run", "rehearse"): "rehearse",
     ("plan", "config"): "config",
-    ("export", ""): "bundle",  # a word alone
-    ("export", "run"): "bundle",
     ("export", "format"): "sync",
     ("import", "verify"): "verify",
     ("import", "name"): "curves",

@@ -11,7 +11,7 @@ from typing import Any
 
 from evals.log import logger
 from evals.paths import conditions_of
-from harness.errors import UsageError, choose
+from harness.errors import UsageError, choose, refuse_unused
 from rlvr.results import Result, as_folder, results_folder
 from rlvr.terminal import paragraph
 
@@ -20,30 +20,36 @@ CHECK = "check it with: rlvr verify {}"
 
 
 def export(
+    run: str | None = None,
     *,
     paper: list[str] | None = None,
     scale: str | None = None,
     by: str | None = None,
     out: PathLike | None = None,
 ) -> Result:
-    """Export the finished runs of papers, one small file per paper, from which tables are computed.
+    """Export one run with its responses, or the finished runs of papers without them.
 
+        rlvr export RUN out=run.tar.xz
         rlvr export paper=egsw by="Ada Example"
 
-    A file contains the verdicts, tokens and curves of its runs. It contains no questions and no responses. `rlvr
-    bundle` exports one run with them.
+    The file of a run contains its questions and responses too. Without RUN, there is one small file per paper, from
+    which tables are computed. It contains the verdicts, tokens and curves of its runs.
 
     Args:
+        run: the run: a run's folder, the folder of an evaluation, or the beginning of a name that `rlvr show` prints.
         paper: the papers (default: all that have finished runs).
         scale: export only runs of this scale.
         by: the name of who measured them, for tables that show runs of several people
             (docs/how-to/contribute-a-measurement.md).
-        out: a folder, or for one paper a new file .tar.xz (default: below RLVR_HOME/results). out=results/records
-            replaces the archives of this repository.
+        out: a folder, or for RUN or one paper a new file .tar.xz (default: below RLVR_HOME/results).
+            out=results/records replaces the archives of this repository.
 
     Raises:
-        UsageError: no such paper, or no finished runs of it.
+        UsageError: no such run or paper, or no finished runs of it.
     """
+    if run is not None:
+        refuse_unused("with a run", paper=paper, scale=scale)
+        return _bundle(run, by, out)
     from harness.record.archive import SUFFIX, newest, write_archive
     from harness.record.find import runs
     from harness.record.state import ENDED, job_states
@@ -78,28 +84,17 @@ def export(
         if left := [f"{n} {state}" for state, n in states.items() if state not in ENDED]:
             lines.append(f"    without the unfinished: {', '.join(left)} (rlvr show)")
     lines += [CHECK.format(folder if len(written) > 1 else written[0])] if written else []
-    return _files(written, "\n".join(lines) or "no finished runs of a paper; one evaluation: rlvr bundle NAME")
+    return _files(written, "\n".join(lines) or "no finished runs of a paper; one evaluation: rlvr export NAME")
 
 
-def bundle(run: str, *, by: str | None = None, out: PathLike | None = None) -> Result:
-    """Export one run or one evaluation as one file, with its questions and responses.
-
-        rlvr bundle RUN out=run.tar.xz
-
-    Args:
-        run: the run: a run's folder, the folder of an evaluation, or the beginning of a name that `rlvr show` prints.
-        by: the name of who measured it.
-        out: a new file .tar.xz (default: below RLVR_HOME/results/bundles).
-
-    Raises:
-        UsageError: no such run, or a file that is there already.
-    """
+def _bundle(run: str, by: str | None, out: PathLike | None) -> Result:
+    """One run or one evaluation as one file, with its questions and responses."""
     from harness.record.archive import SUFFIX, write_archive
     from harness.record.find import seeds_of
 
     if Path(run).is_file() and not run.endswith(SUFFIX):
         raise UsageError(
-            f"{run}: expected a run or an evaluation. A file of verdicts needs no bundle: send it as it is"
+            f"{run}: expected a run or an evaluation. A file of verdicts needs no archive: send it as it is"
         )
     selected = seeds_of(run)
     if len(selected) != 1:
@@ -268,7 +263,7 @@ def _told_of(source: Mapping[str, Any]) -> list[str]:
 
 
 def _archives(files: Sequence[PathLike]) -> list[Path]:
-    paths = _existing(files, "archives, folders of them, or a bundle")
+    paths = _existing(files, "archives, or folders of them")
     archives = [archive for file in paths for archive in (sorted(file.glob("*.tar.xz")) if file.is_dir() else [file])]
     if not archives or any(archive.suffixes[-2:] != [".tar", ".xz"] for archive in archives):
         given = ", ".join(map(str, files))

@@ -128,7 +128,7 @@ def readers(run: str, place: Path) -> dict[str, list[str]]:
         "tables": ["tables", "paper=egsw", f"out={place / 'tables'}"],
         "report": ["report", "paper=egsw", "only=none", "tokens=false", f"out={place / 'report.html'}"],
         "records": ["export", "paper=egsw", f"out={place / 'exported'}"],
-        "bundle": ["bundle", run, f"out={place / 'bundle.tar.xz'}"],
+        "bundle": ["export", run, f"out={place / 'bundle.tar.xz'}"],
     }
 
 

@@ -85,7 +85,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ["curves", "folder"],
         ["curves", "deep.json"],
         ["import", ""],
-        ["bundle", ""],
+        ["export", ""],
         ["power", ""],
         ["eval", "model=", "benchmarks=[b.jsonl]"],
         [

@@ -104,7 +104,7 @@ def test_a_curve_goes_into_another_home(
 ) -> None:
     (tmp_path / "a.log").write_text(VERL)
     packed = str(tmp_path / "a.tar.xz")
-    assert main(["curves", str(tmp_path / "a.log")]) == main(["bundle", "a-seed0", f"out={packed}"]) == 0
+    assert main(["curves", str(tmp_path / "a.log")]) == main(["export", "a-seed0", f"out={packed}"]) == 0
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "another"))
     assert main(["import", packed]) == main(["import", packed]) == main(["show", "--json"]) == 0
     (run,) = json.loads(capsys.readouterr().out.rpartition("runs added: 0; there already: 1\n")[2])

@@ -24,27 +24,27 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_an_archive_of_one_run_is_whole_and_the_same_twice(job: Path, tmp_path: Path) -> None:
     first, second = (tmp_path / f"{name}.tar.xz" for name in ("one", "two"))
     for out in (first, second):
-        assert main(["bundle", str(job), f"out={out}"]) == 0
+        assert main(["export", str(job), f"out={out}"]) == 0
     assert first.read_bytes() == second.read_bytes() and main(["verify", str(first)]) == 0
     (run,) = read_archive(first)
     assert run.curve == Run(job).curve and run.samples("sums").equals(Run(job).samples("sums"))
-    assert main(["bundle", str(job), f"out={first}"]) == 2  # it exists already
-    assert main(["bundle", str(job), f"out={tmp_path / 'b.zip'}"]) == 2
+    assert main(["export", str(job), f"out={first}"]) == 2  # it exists already
+    assert main(["export", str(job), f"out={tmp_path / 'b.zip'}"]) == 2
 
 
 def test_an_archive_of_a_run_that_came_without_responses_says_so(
     job: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["bundle", str(job), f"out={tmp_path / 'whole.tar.xz'}"]) == 0
+    assert main(["export", str(job), f"out={tmp_path / 'whole.tar.xz'}"]) == 0
     assert "without responses" not in capsys.readouterr().out
     write_archive([Run(job)], tmp_path / "sent.tar.xz")
-    assert main(["bundle", str(tmp_path / "sent.tar.xz"), f"out={tmp_path / 'again.tar.xz'}"]) == 0
+    assert main(["export", str(tmp_path / "sent.tar.xz"), f"out={tmp_path / 'again.tar.xz'}"]) == 0
     assert "without responses: " in capsys.readouterr().out
 
 
 def test_an_archive_of_an_evaluation_without_a_record(job: Path, tmp_path: Path) -> None:
     shutil.copytree(job / "eval", tmp_path / "copied")
-    assert main(["bundle", str(tmp_path / "copied"), f"out={tmp_path / 'b.tar.xz'}"]) == 0
+    assert main(["export", str(tmp_path / "copied"), f"out={tmp_path / 'b.tar.xz'}"]) == 0
     (run,) = read_archive(tmp_path / "b.tar.xz")
     assert run.benchmarks == ["math500", "sums"] and main(["verify", str(tmp_path / "b.tar.xz")]) == 0
 
