@@ -103,7 +103,7 @@ def text_at(row: Row, column: str) -> str:
     Raises:
         UsageError: no such column, a list without exactly one element, or a value that is no text.
     """
-    value: Any = row
+    value: object = row
     for name in column.split("."):
         if isinstance(value, list):
             if len(value) != 1:

@@ -80,7 +80,7 @@ class Hardware:
     deterministic: bool = setting(False, "deterministic algorithms, slower (limits: docs/how-to/stop-and-resume.md)")
 
     def __post_init__(self) -> None:
-        cls: Any = type(self)
+        cls: object = type(self)
         for f in fields(self):
             if getattr(self, f.name) is not f.default:
                 check_value(f"hardware.{f.name}", getattr(self, f.name), _kinds(cls)[f.name])

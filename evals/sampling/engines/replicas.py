@@ -77,9 +77,9 @@ class Replicas:
     def chunk_rows(self) -> int:
         return int(self._local.chunk_rows) * self.count * CHUNK_PIECES
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, object]:
         """The description of one replica. Their number changes no sample."""
-        description: dict[str, Any] = self._local.describe()
+        description: dict[str, object] = self._local.describe()
         return description
 
     def generate(

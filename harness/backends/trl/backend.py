@@ -53,7 +53,7 @@ class Trl(Backend[TrlHardware]):
 
     def launch(
         self, job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardware: TrlHardware
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         from harness.backends.trl.launch import launch
 
         return launch(job, base_model, out_dir, recorder, hardware)

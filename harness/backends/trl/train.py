@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evals.imports import uncollected
 from evals.library_output import bars_too
@@ -54,7 +54,7 @@ LAUNCHED = {"RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}
 
 def train(
     experiment: Experiment, *, base_model: str, seed: int, out_dir: Path, hardware: TrlHardware, on_metrics: OnMetrics
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Train and save the final model under `out_dir/final`. Continue from the last checkpoint when there is one.
 
     Args:

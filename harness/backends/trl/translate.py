@@ -39,7 +39,7 @@ _LOSS_NOT_USED = {
 }
 
 
-def to_grpo_config(experiment: Experiment, hardware: TrlHardware, *, seed: int, out_dir: Path) -> dict[str, Any]:
+def to_grpo_config(experiment: Experiment, hardware: TrlHardware, *, seed: int, out_dir: Path) -> dict[str, object]:
     """Keyword arguments for `trl.GRPOConfig`.
 
     Raises:

@@ -68,7 +68,7 @@ class Verl(Backend[VerlHardware]):
 
     def launch(
         self, job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardware: VerlHardware
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         from harness.backends.verl.launch import launch
 
         return launch(job, base_model, out_dir, recorder, hardware)

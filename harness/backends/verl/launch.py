@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 from evals.environment import variables
@@ -41,7 +40,7 @@ _LAST_LINES = 40
 OnStep = Callable[[int, int, dict[str, float]], None]
 
 
-def launch(job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardware: VerlHardware) -> dict[str, Any]:
+def launch(job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardware: VerlHardware) -> dict[str, object]:
     """Train `job` into `out_dir/final`, from its last whole checkpoint if there is one. Returns what the record keeps.
 
     Raises:
