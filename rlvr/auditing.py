@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,6 +25,43 @@ PathLike = str | os.PathLike[str]
 FILES = "expected files of curves or of graded responses, a glob of them, or runs"
 MOST_PROBLEMS = 10_000_000  # in a benchmark
 LAST = "rlvr tables and rlvr report print the last checkpoint's score, mean over seeds"
+
+
+@dataclass(frozen=True)
+class AuditOptions:
+    """The options that say how files are read. `audit` describes each field."""
+
+    metric: str | None
+    files: str | None
+    problems: int | None
+    label: str | None
+    label_threshold: float | None
+    golds: str | None
+    rows: tuple[str, ...]
+    columns: Mapping[str, str]
+    k: int
+
+    def check(self, own_runs: bool) -> None:
+        """Raise UsageError for an option that is not used of runs of this project, or of curves."""
+        unused: dict[str, object] = {key: getattr(self, key) for key in ("label", "label_threshold", "golds")}
+        if own_runs:
+            unused |= {key: getattr(self, key) for key in ("problems", "files", "columns", "rows")}
+            refuse_unused("of runs of this project, which record it", **unused)
+        elif self.metric is not None:
+            unused["columns"] = None if set(self.columns) <= {"step"} else self.columns
+            unused["k"] = None if self.k == 1 else self.k
+            refuse_unused("with metric=, which is of training curves; files of responses need none", **unused)
+
+    @property
+    def of_base(self) -> AuditOptions:
+        """The options for the files of the base, which are never recipes."""
+        return replace(self, files=None if self.files == "recipes" else self.files)
+
+    @property
+    def reading(self) -> Reading:
+        from evals.answer_files.reading import Reading
+
+        return Reading(self.columns, None, None, self.label, self.label_threshold, self.golds, self.rows)
 
 
 def audit(
@@ -87,7 +124,6 @@ def audit(
         UsageError: a file cannot be read, or lacks the metric or the authors' verdicts.
     """
     from evals.answer_files.read import audit_lines
-    from evals.answer_files.reading import Reading
     from evals.audit import Printed
     from evals.audit import audit as take_apart
     from evals.slow import slow
@@ -99,27 +135,18 @@ def audit(
     declaration = None if declared is None else _declared(declared)
     groups = [_places(group) for group in (source, base or ()) if group]
     own_runs = all(path.is_dir() for path in groups[0])
-    of_responses = {"label": label, "label_threshold": label_threshold, "golds": golds}
-    if own_runs:
-        unused = {"problems": problems, "files": files, **of_responses, "columns": columns, "rows": rows}
-        refuse_unused("of runs of this project, which record it", **unused)
-    elif metric is not None:
-        more_columns = None if set(columns or ()) <= {"step"} else columns
-        unused = {**of_responses, "columns": more_columns, "k": None if k == 1 else k}
-        refuse_unused("with metric=, which is of training curves; files of responses need none", **unused)
-    reading = Reading(columns or {}, None, None, label, label_threshold, golds, conditions_of(rows))
+    options = AuditOptions(
+        metric, files, problems, label, label_threshold, golds, conditions_of(rows), columns or {}, k
+    )
+    options.check(own_runs)
     reads: list[Read] = []
     try:
         with slow("audit: reading and grading") as progress:
             if own_runs:
                 read = [_of_runs(group, metric) for group in groups]
             else:
-                kinds = (
-                    files,
-                    None if files == "recipes" else files,
-                )  # the files' kind, and the base's if there is one
-                pairs = zip(groups, kinds, strict=False)
-                read = [_evidence(group, kind, metric, problems, reading, progress, reads) for group, kind in pairs]
+                pairs = zip(groups, (options, options.of_base), strict=False)
+                read = [_evidence(group, of_group, progress, reads) for group, of_group in pairs]
         if printed is None and not own_runs:
             raise UsageError("printed: missing. Expected a percentage such as 46.7")
         last = f"{100 * float(read[0].last['value'].mean()):.1f}"
@@ -169,40 +196,23 @@ def _different(groups: Sequence[Sequence[Path]], benchmark: str | None) -> list[
     return [f"{field} is {b!r} in the base, {a!r} here" for field, a, b in decisive_differences(measured, base)]
 
 
-def _evidence(
-    paths: Sequence[Path],
-    files: str | None,
-    metric: str | None,
-    problems: int | None,
-    reading: Reading,
-    progress: Count,
-    reads: list[Read],
-) -> Evidence:
+def _evidence(paths: Sequence[Path], options: AuditOptions, progress: Count, reads: list[Read]) -> Evidence:
     """The evidence of files. Adds to `reads` what was read of each of them."""
     from evals.same_file import refuse_same
 
-    if metric is not None:
-        refuse_same(paths, "a seed", copies=files != "recipes")
-        return _of_curves(paths, metric, files, problems, reading, reads)
-    refuse_same(paths, "a checkpoint, a seed or a sample", copies=files != "recipes")
-    return _of_samples(paths, files, problems, reading, progress, reads)
+    of_curves = options.metric is not None
+    refuse_same(paths, "a seed" if of_curves else "a checkpoint, a seed or a sample", copies=options.files != "recipes")
+    return _of_curves(paths, options, reads) if of_curves else _of_samples(paths, options, progress, reads)
 
 
-def _of_curves(
-    paths: Sequence[Path], metric: str, files: str | None, problems: int | None, reading: Reading, reads: list[Read]
-) -> Evidence:
-    """The evidence of training curves.
-
-    Args:
-        reading: `step` of its columns is the name of their column of steps, if it is not one of the usual names.
-    """
-    from dataclasses import replace
-
+def _of_curves(paths: Sequence[Path], options: AuditOptions, reads: list[Read]) -> Evidence:
+    """The evidence of training curves."""
     from evals.answer_files.read import of_curve
     from evals.audit.reading import curve_evidence, read_curve, verl_settings
     from evals.audit.tool_faults import known_faults
     from evals.convert import refuse_converted
 
+    metric, files, reading = options.metric or "", options.files, options.reading
     if files in ("checkpoints", "samples"):
         raise UsageError(f"files={files}: a curve has all checkpoints of a seed. Expected seeds or recipes")
     for path in paths:
@@ -215,7 +225,7 @@ def _of_curves(
         for name, path, text in zip(names, paths, texts, strict=True)
     }
     settings = verl_settings(texts[0])
-    evidence = curve_evidence(curves, metric, problems=problems, settings=settings, recipes=files == "recipes")
+    evidence = curve_evidence(curves, metric, problems=options.problems, settings=settings, recipes=files == "recipes")
     reads += [of_curve(str(path), curve, metric) for path, curve in zip(paths, curves.values(), strict=True)]
     faults = (known_faults(text, curves[name]) for name, text in zip(names, texts, strict=True))
     return replace(
@@ -223,12 +233,8 @@ def _of_curves(
     )
 
 
-def _of_samples(
-    paths: Sequence[Path], files: str | None, problems: int | None, reading: Reading, progress: Count, reads: list[Read]
-) -> Evidence:
+def _of_samples(paths: Sequence[Path], options: AuditOptions, progress: Count, reads: list[Read]) -> Evidence:
     """The evidence of graded responses and of verdicts."""
-    from dataclasses import replace
-
     import pandas as pd
 
     from evals.answer_files.read import of_verdicts
@@ -236,8 +242,9 @@ def _of_samples(
     from evals.audit.denominators import known_size
     from evals.audit.sets import checkpoint_numbers, named_as
 
-    naming = named_as(paths) if files is None else None
-    files = files if naming is None else naming[0]
+    reading, problems = options.reading, options.problems
+    naming = named_as(paths) if options.files is None else None
+    files = options.files if naming is None else naming[0]
     tables: list[pd.DataFrame] = []
     called: dict[int, str] = {}
     for number, name, path in zip(checkpoint_numbers(paths), _names(paths), paths, strict=True):
