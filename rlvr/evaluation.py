@@ -21,7 +21,9 @@ from rlvr.results import Result, as_folder
 
 if TYPE_CHECKING:
     from evals.answer_files.policies import PolicyEffect
+    from evals.answer_files.report import GradeReport
     from evals.data.protocols import Protocol
+    from evals.grading import Conventions
     from evals.notebook import Block
     from evals.sampling.engines.base import Engine
     from evals.stats.score import Score
@@ -477,12 +479,9 @@ def grade(
     from evals.answer_files import grade_file
     from evals.answer_files.reading import Reading
     from evals.code_execution.programs import POLICIES as PROGRAMS
-    from evals.files import write_text
-    from evals.grading import Conventions
     from evals.grading.extraction import POLICIES
     from evals.same_file import refuse_same
     from evals.slow import slow
-    from harness import __version__
     from harness.record.find import beginning
     from rlvr.metrics import Scores
 
@@ -490,12 +489,7 @@ def grade(
         raise UsageError("FILE: missing. Expected a file of answers")
     files = [_one_file(name, beginning) for name in file]
     refuse_same(files, "a sample")
-    known = {f.name: type(f.default) for f in fields(Conventions)}
-    for key, value in conventions.items():
-        if key not in known:
-            raise UsageError(f"{key}={value}: no such key. {nearest(key, [*known, *signature.options(grade)])}")
-        if type(value) is not known[key]:
-            raise UsageError(f"{key}: expected {known[key].__name__}, got {value!r}")
+    read_as = _conventions(conventions)
     ks = at_least_one("ks", ks)
     wrong = explain in ("wrong", ["wrong"])
     numbers = None if wrong else at_least_one("explain", explain)  # type: ignore[arg-type]
@@ -507,10 +501,6 @@ def grade(
         refuse_unused("without out=FILE.jsonl, whose rows name it", benchmark=benchmark)
     if page is not None and Path(page).is_dir():
         raise UsageError(f"page={os.fspath(page)}: this is a folder. Type page=FILE.md")
-    try:
-        read_as = Conventions(**conventions)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
     try:
         known_golds = None if gold is None else Path(gold)
         reading = Reading(columns or {}, known_golds, benchmark, label, label_threshold, golds, conditions_of(rows))
@@ -527,22 +517,52 @@ def grade(
                 progress=progress,
             )
         if page is not None:
-            if (letter := report.letter(__version__)) is not None:
-                write_text(Path(page), letter)
-            written = f"not written: {page}; no verdict differs from a label" if letter is None else f"written: {page}"
-            logger.info(written)
+            _write_page(Path(page), report)
     except OSError as error:
         raise UsageError(str(error)) from error
-    if wrong and not report.explanations:
-        other_verdicts = ", ".join(f"{n} {verdict}" for verdict, n in report.verdicts.items() if verdict != "correct")
-        more = f" ({other_verdicts}: explain=[1,5] explains rows by their numbers)" if other_verdicts else ""
-        logger.info(f"explain=wrong: no row is wrong{more}")
-    elif wrong and (count := report.verdicts["wrong"]) > len(report.explanations):
-        shown = f"the first {len(report.explanations)} of {count} rows that are wrong"
-        logger.info(f"explain=wrong: {shown}; explain=[30,31] explains others by their numbers")
+    if wrong:
+        _note_wrong(report)
     names = {only: ", ".join(name.name for name in files) for only in report.scores} if len(report.scores) == 1 else {}
     table = Scores((names.get(part, part), s) for part, scores in report.scores.items() for s in scores)
     return Result(report.as_dict(), report.__str__, table.rows())
+
+
+def _conventions(given: Mapping[str, Any]) -> Conventions:
+    """Raises UsageError for a key that there is not, and a value that does not fit."""
+    from evals.grading import Conventions
+
+    known = {f.name: type(f.default) for f in fields(Conventions)}
+    for key, value in given.items():
+        if key not in known:
+            raise UsageError(f"{key}={value}: no such key. {nearest(key, [*known, *signature.options(grade)])}")
+        if type(value) is not known[key]:
+            raise UsageError(f"{key}: expected {known[key].__name__}, got {value!r}")
+    try:
+        return Conventions(**given)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def _write_page(page: Path, report: GradeReport) -> None:
+    """Write the samples on which the authors' verdicts and ours differ, if there are any."""
+    from evals.files import write_text
+    from harness import __version__
+
+    letter = report.letter(__version__)
+    if letter is not None:
+        write_text(page, letter)
+    logger.info(f"not written: {page}; no verdict differs from a label" if letter is None else f"written: {page}")
+
+
+def _note_wrong(report: GradeReport) -> None:
+    """Say for explain=wrong that no row is wrong, or how many more are."""
+    if not report.explanations:
+        other_verdicts = ", ".join(f"{n} {verdict}" for verdict, n in report.verdicts.items() if verdict != "correct")
+        more = f" ({other_verdicts}: explain=[1,5] explains rows by their numbers)" if other_verdicts else ""
+        logger.info(f"explain=wrong: no row is wrong{more}")
+    elif (rows := report.verdicts["wrong"]) > len(report.explanations):
+        shown = f"the first {len(report.explanations)} of {rows} rows that are wrong"
+        logger.info(f"explain=wrong: {shown}; explain=[30,31] explains others by their numbers")
 
 
 def _piped() -> Path:
