@@ -14,7 +14,12 @@ import tomllib
 from html import escape
 from pathlib import Path
 from textwrap import shorten
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.structure.files import Files
+    from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parent.parent
 # page of the site -> file of the repository
@@ -70,7 +75,7 @@ MOVED = {
 }
 
 
-def on_config(config: Any) -> Any:
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Under each page: the version, and the commit with its date."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     command = ["git", "-C", str(ROOT), "log", "-1", "--format=%h of %cs"]
@@ -79,7 +84,7 @@ def on_config(config: Any) -> Any:
     return config
 
 
-def on_files(files: Any, config: Any) -> Any:
+def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages and pictures that live beside the code."""
     from mkdocs.structure.files import File
 
@@ -90,7 +95,7 @@ def on_files(files: Any, config: Any) -> Any:
     return files
 
 
-def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Turn TeX between dollar signs into MathML, and links to the repository into links to the site. Insert the table
     of printed scores. Code stays."""
     path = ROOT / "docs" / page.file.src_uri
@@ -100,7 +105,7 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     return text.replace("<!-- CLAIMS -->", _claims()).replace("<!-- SAMPLES -->", _samples())
 
 
-def on_post_build(config: Any) -> None:
+def on_post_build(config: MkDocsConfig) -> None:
     """At each old address, a page that leads to the new one."""
     for old in (name for name in MOVED if "#" not in name):
         file = Path(config.site_dir) / old.removesuffix(".md") / "index.html"

@@ -23,7 +23,7 @@ from evals.errors import UsageError
 from evals.files import rename_folder
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerBase
+    from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 MAGIC = b"GGUF"
 PREFIX = "tokenizer."
@@ -93,7 +93,7 @@ def convert(source: Path, folder: Path) -> Path:
     return folder
 
 
-def _tokenizer(source: Path, fields: Mapping[str, Any]) -> Any:
+def _tokenizer(source: Path, fields: Mapping[str, Any]) -> PreTrainedTokenizerFast:
     """The tokenizer of a file.
 
     Args:

@@ -15,9 +15,14 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from evals.files import rename_folder
+
+if TYPE_CHECKING:
+    from transformers import TrainerCallback, TrainerState
+
+    from evals.sampling.engines.base import Engine
 
 SNAPSHOTS = "snapshots"
 
@@ -27,7 +32,7 @@ class Held:
     """The rollouts' engine with the weights of one step's snapshot: `engine(folder)`, a context, gives it."""
 
     step: int
-    engine: Callable[[str], AbstractContextManager[Any]]
+    engine: Callable[[str], AbstractContextManager[Engine]]
 
 
 _observers: list[Callable[[Held | None], None]] = []
@@ -90,8 +95,8 @@ def snapshotter(
     save: Callable[[Path], None],
     *,
     main: bool,
-    engine: Callable[[str], AbstractContextManager[Any]] | None,
-) -> Any:
+    engine: Callable[[str], AbstractContextManager[Engine]] | None,
+) -> TrainerCallback:
     """A transformers callback that saves a snapshot every `every` optimiser steps.
 
     Args:
@@ -105,12 +110,12 @@ def snapshotter(
         notify(None if engine is None else Held(step, engine))
 
     class Snapshot(TrainerCallback):  # type: ignore[misc]
-        def on_train_begin(self, args: object, state: Any, control: object, **kwargs: object) -> None:
+        def on_train_begin(self, args: object, state: TrainerState, control: object, **kwargs: object) -> None:
             if every is not None and engine is not None and state.global_step == 0:
                 with torch.random.fork_rng():
                     tell(0)
 
-        def on_step_end(self, args: object, state: Any, control: object, **kwargs: object) -> None:
+        def on_step_end(self, args: object, state: TrainerState, control: object, **kwargs: object) -> None:
             if every is None or state.global_step % every:
                 return
             folder = snapshot_folder(out_dir, state.global_step)

@@ -18,7 +18,7 @@ from harness.errors import UsageError
 from harness.spec.architecture import configuration
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 CHAT = (
     "{% for m in messages %}<|im_start|>{{ m.role + '\\n' + m.content }}<|im_end|>\\n{% endfor %}"
@@ -78,7 +78,7 @@ def _rarely_end(model: PreTrainedModel, end: int, share: float) -> None:
         head[end] -= math.log(1 / share) / model.config.hidden_size * common
 
 
-def _tokenizer() -> Any:
+def _tokenizer() -> PreTrainedTokenizerFast:
     from harness.data.tiny.tokenizer import build_tokenizer
 
     texts = [text for prompt in PROMPTS.values() for text in (prompt.user, prompt.system or "")]

@@ -24,6 +24,7 @@ from typing import Any
 
 from evals.data.protocols import Protocol
 from evals.files import append_jsonl, mend_jsonl, read_jsonl
+from evals.sampling.engines.base import Engine
 from harness.backends import backend
 from harness.backends.engine import sampling_engine
 from harness.backends.snapshots import Held, snapshots
@@ -87,7 +88,7 @@ class Watcher:
         self.recorder.metrics(step, {f"curve/{name}": value for name, value in flat(rows[step]["scores"]).items()})
 
 
-def own_engine(hardware: Hardware, model: str, longest: int) -> AbstractContextManager[Any]:
+def own_engine(hardware: Hardware, model: str, longest: int) -> AbstractContextManager[Engine]:
     """The engine for evaluations apart from the rollouts': on a GPU that of the settings, in processes of its own.
     On a CPU transformers, in this one."""
     if hardware.device == "cpu":

@@ -6,10 +6,9 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from evals.log import draws, logger
 from evals.redaction import redact
@@ -36,7 +35,7 @@ class View:
             disable=not (self._console.is_terminal and draws()),
         )
         self._jobs = {task.folder: task.job for task in tasks}
-        self._rows: dict[Path, Any] = {}  # the jobs that run
+        self._rows: dict[Path, TaskID] = {}  # the jobs that run
         self._started: dict[Path, float] = {}
         self._read = 0.0
 

@@ -6,13 +6,16 @@ import zlib
 from collections.abc import AsyncIterator
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import httpx
 
 ENCODINGS = ("gzip", "deflate")  # that are asked for, and unpacked here
 CUT, PACKED = "rlvr.cut", "rlvr.packed"  # in `extensions`: the reply was longer. It has another encoding
 
 
-def limit(response: Any, largest: int) -> None:
+def limit(response: httpx.Response, largest: int) -> None:
     """Read no more than `largest` bytes of a reply, whose header came. Its `extensions` then say so.
 
     The HTTP library unpacks a chunk whole: 64 KiB of gzip are 64 MiB of zeros.
@@ -33,7 +36,7 @@ def _limited(library: str) -> Any:
     base: Any = import_module(library).AsyncByteStream
 
     class Limited(base):  # type: ignore[misc]
-        def __init__(self, response: Any, stream: Any, largest: int, packed: bool) -> None:
+        def __init__(self, response: httpx.Response, stream: httpx.AsyncByteStream, largest: int, packed: bool) -> None:
             self._response, self._stream, self._left = response, stream, largest
             self._unpacker = zlib.decompressobj(wbits=47) if packed else None  # unpacks gzip and zlib
 

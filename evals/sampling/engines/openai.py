@@ -7,6 +7,7 @@ take. Another server may refuse or ignore them.
 
 The openai SDK sends a request, and sends it again after a temporary fault. The key comes from OPENAI_API_KEY
 and goes into one header. Redirections are refused, because they would send the key to another host. The key is removed
+from typing import TYPE_CHECKING
 from a server's messages before they are shown.
 
 Requests run on an event loop in a daemon thread: when the caller stops, they are cancelled and the process can end.
@@ -22,13 +23,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from evals.errors import UsageError
 from evals.log import logger
 from evals.redaction import redacted_start
 from evals.sampling.engines.base import Completion, Decoding, EngineError, Kind, OnStep, Request
 from evals.sampling.engines.reply import ReplyError, read_reply
+
+if TYPE_CHECKING:
+    import httpx
+    from openai import APIStatusError, AsyncOpenAI
 
 KEY_ENV = "OPENAI_API_KEY"
 TRY = "x-stainless-retry-count"  # header of the SDK: which try of a request this is, from 0
@@ -87,7 +92,7 @@ class OpenAIEngine(Kind):
         self._named: set[str] = set()  # what the server said its model is
 
     @cached_property
-    def _client(self) -> Any:
+    def _client(self) -> AsyncOpenAI:
         from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
         from evals.sampling.engines.limits import ENCODINGS
@@ -104,12 +109,12 @@ class OpenAIEngine(Kind):
             ),
         )
 
-    async def _note_try(self, request: Any) -> None:
+    async def _note_try(self, request: httpx.Request) -> None:
         """Called before each request; of one that is sent again, and got no reply before, that is the trouble."""
         if request.headers.get(TRY, "0") != "0":
             self.trouble = self.trouble or "no answer"
 
-    async def _note_reply(self, response: Any) -> None:
+    async def _note_reply(self, response: httpx.Response) -> None:
         """Called when the header of a reply has come, before its body is read."""
         from evals.sampling.engines.limits import limit
 
@@ -234,7 +239,7 @@ class OpenAIEngine(Kind):
             f"{self._shown(why, LONGEST)}"
         )
 
-    def _refusal(self, error: Any) -> str:
+    def _refusal(self, error: APIStatusError) -> str:
         """The server's reason for a request that it refused."""
         try:
             return self._shown(self._body(error.response).strip() or error.message, 500)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from torch import Tensor
-    from transformers import PreTrainedModel
+    from transformers import Cache, PreTrainedModel
 
 
 class Reading:
@@ -17,7 +17,7 @@ class Reading:
     """
 
     def __init__(
-        self, model: PreTrainedModel, logits: Tensor, cache: Any, mask: Tensor, position: Tensor, length: int
+        self, model: PreTrainedModel, logits: Tensor, cache: Cache, mask: Tensor, position: Tensor, length: int
     ) -> None:
         self.model, self.logits, self.cache = model, logits, cache
         self.mask, self.position, self.length = mask, position, length

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from evals.environment import jobs_on_card
 from evals.errors import UsageError
@@ -33,6 +33,7 @@ from evals.sampling.engines.reading import Reading
 from evals.sampling.prompt_nats import PROMPTS, PromptNats, prompt_nats
 
 if TYPE_CHECKING:
+    import torch
     from torch import Tensor
     from transformers import PreTrainedModel
 
@@ -67,7 +68,7 @@ class TransformersEngine(LocalModel):
         super().__init__(model_path, device=device, dtype=dtype, batch_rows=batch_rows)
 
     @cached_property
-    def model(self) -> Any:
+    def model(self) -> PreTrainedModel:
         from transformers import AutoModelForCausalLM
         from transformers.utils import logging
 
@@ -270,7 +271,7 @@ def decode(
 class _Seen:
     """Which tokens each row of a batch has in its prompt or response, for the repetition penalty."""
 
-    def __init__(self, prompts: Sequence[tuple[int, ...]], vocabulary: int, device: Any) -> None:
+    def __init__(self, prompts: Sequence[tuple[int, ...]], vocabulary: int, device: torch.device) -> None:
         import torch
 
         self.has = torch.zeros(len(prompts), vocabulary, dtype=torch.bool, device=device)
@@ -291,7 +292,7 @@ class _Seen:
 class _Streams:
     """Uniform numbers for the rows of a batch, which depend on each row's seed alone."""
 
-    def __init__(self, seeds: Sequence[int], device: Any) -> None:
+    def __init__(self, seeds: Sequence[int], device: torch.device) -> None:
         import numpy as np
         import torch
 

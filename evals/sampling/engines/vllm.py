@@ -9,13 +9,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from evals.errors import UsageError
 from evals.library_output import lead_away
 from evals.sampling.engines.base import Completion, Decoding, EngineError, OnStep, Request
 from evals.sampling.engines.encode import cut_at, encode, marker_tokens, response_text, stop_tokens
 from evals.sampling.engines.local import LocalModel
+
+if TYPE_CHECKING:
+    from vllm import LLM, CompletionOutput, LLMEngine
 
 YIELD_ROWS = 64  # finished samples are handed on in groups of this size
 ENVIRONMENT = {  # environment variables that vLLM reads at import. The user's own values stay
@@ -36,7 +39,7 @@ def set_up(cpu: bool) -> None:
     lead_away()
 
 
-def shut_down(llm: Any) -> None:
+def shut_down(llm: LLM) -> None:
     """Free a vLLM of this process, and all objects that existed when it started, as the trainer around it: it hides
     them from the garbage collector (`gc.freeze`) until then."""
     llm.llm_engine.engine_core.shutdown()
@@ -81,7 +84,7 @@ class VllmEngine(LocalModel):
         self._request_count = 0  # requests so far: vLLM wants a name for each
 
     @cached_property
-    def llm(self) -> Any:
+    def llm(self) -> LLM:
         cpu = self.device == "cpu"
         set_up(cpu)
         from vllm import LLM
@@ -151,9 +154,9 @@ class VllmEngine(LocalModel):
             shut_down(llm)
 
     def _finished(
-        self, core: Any, waiting: dict[str, Request], decoding: Decoding, on_step: OnStep | None
+        self, core: LLMEngine, waiting: dict[str, Request], decoding: Decoding, on_step: OnStep | None
     ) -> Iterator[list[Completion]]:
-        ready: list[tuple[Request, Any]] = []
+        ready: list[tuple[Request, CompletionOutput]] = []
         while waiting:
             for result in core.step():
                 if result.finished:
@@ -164,7 +167,7 @@ class VllmEngine(LocalModel):
                 yield self._completions(ready, decoding.stop or ())
                 ready = []
 
-    def _completions(self, ready: Sequence[tuple[Request, Any]], stop: Sequence[str]) -> list[Completion]:
+    def _completions(self, ready: Sequence[tuple[Request, CompletionOutput]], stop: Sequence[str]) -> list[Completion]:
         for request, output in ready:
             if output.finish_reason not in ("stop", "length"):
                 raise EngineError(

@@ -25,7 +25,7 @@ from harness.spec.declarations import Precision
 from harness.step.finite import check_number, check_weights
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel, Trainer, TrainerControl, TrainerState, TrainingArguments
+    from transformers import PreTrainedModel, Trainer, TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
     from evals.sampling.engines.vllm import VllmEngine
 
@@ -164,7 +164,7 @@ class StopAtNonFinite:
         super()._issue_warnings_after_load(loading)  # type: ignore[misc]
 
 
-def saver(out_dir: Path, *, save_minutes: float, rollout_steps: int) -> Any:
+def saver(out_dir: Path, *, save_minutes: float, rollout_steps: int) -> TrainerCallback:
     """A trainer callback that saves by time, and stops after a saved step when a signal asks for it, or where the time
     is over (`spent`).
 

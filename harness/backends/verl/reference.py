@@ -7,17 +7,19 @@ The reference lives in the policy's processes and is sharded like it, so each pr
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from harness.step.finite import nonfinite_weight
 
 if TYPE_CHECKING:
     from torch import Tensor
+    from verl.workers.engine_workers import ActorRolloutRefWorker
 
 REFERENCE = "reference"  # in a checkpoint: the reference's weights, where it is no longer the base model
 
 
-def extend(module: Any) -> None:
+def extend(module: ModuleType) -> None:
     """Give veRL's worker (of `verl.workers.engine_workers`) these methods, each to be called on all processes."""
     from verl.single_controller.base.decorator import Dispatch, register
 
@@ -25,12 +27,12 @@ def extend(module: Any) -> None:
         setattr(module.ActorRolloutRefWorker, method.__name__, register(dispatch_mode=Dispatch.ONE_TO_ALL)(method))
 
 
-def reset_reference(self: Any) -> None:
+def reset_reference(self: ActorRolloutRefWorker) -> None:
     """Set the reference to the current policy."""
     _copy(_shares(self.actor), _shares(self.ref))
 
 
-def save_reference(self: Any, folder: str) -> None:
+def save_reference(self: ActorRolloutRefWorker, folder: str) -> None:
     """Write this process's share of the reference."""
     import torch
 
@@ -38,7 +40,7 @@ def save_reference(self: Any, folder: str) -> None:
     torch.save(_shares(self.ref), Path(folder) / f"rank{self.rank}.pt")
 
 
-def load_reference(self: Any, folder: str) -> None:
+def load_reference(self: ActorRolloutRefWorker, folder: str) -> None:
     """Load the reference that `save_reference` wrote there with the same number of processes."""
     import torch
 
@@ -46,7 +48,7 @@ def load_reference(self: Any, folder: str) -> None:
     _copy(source, _shares(self.ref))
 
 
-def bad_weight(self: Any) -> tuple[str, str] | None:
+def bad_weight(self: ActorRolloutRefWorker) -> tuple[str, str] | None:
     """(name, value) of the first weight of the policy in this process that is not finite, or None."""
     return nonfinite_weight(_shares(self.actor).items())
 
