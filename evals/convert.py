@@ -22,7 +22,7 @@ CONVERTED = {  # suffix -> what it is, the suffix of the new file, and the code 
     ".yml": _YAML,
     ".xlsx": ("a spreadsheet", ".csv", "import pandas; print(pandas.read_excel('{}').to_csv(index=False))"),
     ".pkl": (
-        "a pickle",
+        "a pickle (it can run code when it is opened, so convert only one that you trust)",
         ".jsonl",
         "import json, pandas; of = pandas.read_pickle('{}'); print(of.to_json(orient='records', lines=True) "
         "if hasattr(of, 'to_json') else json.dumps(of, default=lambda of: of.tolist()))",
@@ -73,7 +73,4 @@ def refuse_converted(path: Path) -> None:
     if path.suffix in CONVERTED:
         what, suffix, code = CONVERTED[path.suffix]
         target = shlex.quote(str(path.with_suffix(suffix)))
-        runs = "A pickle can run code when it is opened, so convert only one that you trust. " * (path.suffix == ".pkl")
-        raise UsageError(
-            f'{path} is {what}, which is not read. {runs}Convert it: python -c "{code.format(path)}" > {target}'
-        )
+        raise UsageError(f'{path} is {what}, which is not read. Convert it: python -c "{code.format(path)}" > {target}')
