@@ -23,7 +23,14 @@ from evals.answer_files.sample import Sample, settled
 from evals.answer_files.their_scores import TheirScore, recomputed
 from evals.answer_files.told import file_notes
 from evals.answer_files.values import Unread, short
-from evals.answer_files.what_to_type import columns_to_name, missing_gold, missing_response, no_verdict, unread
+from evals.answer_files.what_to_type import (
+    argument,
+    columns_to_name,
+    missing_gold,
+    missing_response,
+    no_verdict,
+    unread,
+)
 from evals.code_execution.program_grader import is_gold
 from evals.errors import UsageError
 from evals.paths import ABSENT, ROW, reach, refuse_mixed
@@ -116,7 +123,8 @@ class AnswerFile:
     labelled: rows whose label is a verdict; the others have `expected` None.
     empty: rows whose response is an empty text, as a CSV's empty cell: it has no answer.
     errored: rows without a whole response (`sampling_error` says why). lost: rows whose gold the tool lost.
-    unread: columns of a plain file that may be verdicts; columns=expected:NAME reads one.
+    unread: columns of a plain file that may be verdicts; expected:NAME in columns= reads one.
+    columns: what the user named.
     policy: of extraction, where the responses of the format are programs.
     """
 
@@ -134,6 +142,7 @@ class AnswerFile:
     golds: str | None = None
     unread: tuple[str, ...] = ()
     policy: str | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def note(self) -> str | None:
@@ -143,7 +152,8 @@ class AnswerFile:
             verdict = next(iter(named(self.unread, VERDICTS)), None)
             if verdict is None:
                 return f"columns of true and false: {names}. If one is their verdict, add expected:NAME to columns="
-            return f"columns=expected:{verdict} compares with their verdict; columns: {names}"
+            typed = argument({**self.columns, "expected": verdict})
+            return f"{typed} compares with their verdict; columns: {names}"
         if len(self.labels) < 2 or self.label is not None:
             return None
         return f"the file has several verdicts on a sample; label=NAME compares one: {', '.join(self.labels)}"
@@ -222,6 +232,7 @@ def read_answers(path: Path | Sequence[Path], reading: Reading = NOTHING_SAID) -
         golds=(reading.rule or (None if form is None else form.about.golds)) if several else None,
         unread=unread(parts[0].objects, reading.columns) if plain and label is None else (),
         policy=None if form is None else form.about.policy,
+        columns=reading.columns,
     )
 
 

@@ -330,7 +330,7 @@ def test_the_hint_for_an_unknown_table_names_its_problems_and_then_its_verdicts(
     with pytest.raises(ValueError, match=hint):
         read_answers(path)
     named = {"answer": "ground_truth", "response": "completion"}
-    assert "columns=expected:is_right" in str(grade_file(path, reading=Reading(named)))
+    assert ",expected:is_right compares with their verdict" in str(grade_file(path, reading=Reading(named)))
     # two samples of one question: their ids are not the problem's
     path.write_text(head + "q1,a?,2,\\boxed{2},True\nq2,a?,2,\\boxed{5},False\n")
     with pytest.raises(ValueError, match=hint):
