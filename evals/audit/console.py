@@ -21,7 +21,7 @@ _COUNTERS = ("step", "iteration", "iter", "update", "rollout", "generation", "ba
 """Words before the number of a step, the surest first: an epoch has steps."""
 _COUNTER = re.compile(
     rf"(?<![\w/.-])(?:global[_ ]|train[_ ]|training[_ ])?({'|'.join(_COUNTERS)})s?\s*[:=#]?\s*\[?\s*"
-    r"(\d+)(?:\s*/\s*\d+)?(?![\w.:]*\d)",
+    r"(\d+)(?:\s*/\s*(\d+))?(?![\w.:]*\d)",
     re.IGNORECASE,
 )
 _KEY_BEFORE = re.compile(r"['\"]\s*:\s*$")  # an object that is a value in a larger one, as in a printed configuration
@@ -120,10 +120,13 @@ def counted(text: str) -> list[dict[str, float]]:
 
 
 def _place_and_rest(line: str, counters: Sequence[re.Match[str]]) -> tuple[tuple[int, int, int], str]:
-    """(Epoch, step, the epoch's steps) of a line, and the line without what counts. The step after an epoch is the n of
-    the `(n/N)` with the largest N. Elsewhere the epoch and its steps are 0."""
+    """(Epoch, step, the epoch's steps) of a line, and the line without what counts. The step after an epoch is that of
+    `Step n/N`, or the n of the `(n/N)` with the largest N. Elsewhere the epoch and its steps are 0."""
     counter = min(counters, key=lambda match: _COUNTERS.index(match[1].lower()))
     rest = line[: counter.start()] + "|" + line[counter.end() :]
+    epoch = next((match for match in counters if match[1].lower() == "epoch" and match is not counter), None)
+    if epoch is not None and counter[3]:
+        return (int(epoch[2]), int(counter[2]), int(counter[3])), rest
     inside = list(_INSIDE.finditer(rest)) if counter[1].lower() == "epoch" else []
     if not inside:
         return (0, int(counter[2]), 0), rest

@@ -111,3 +111,16 @@ def test_lines_that_name_no_step_are_said_to_be_numbered():
     assert read["step"].tolist() == [1, 2, 3]
     assert read.attrs["chosen"] == "the file names no steps, so its 3 lines with metrics are numbered"
     assert read_curve("{'loss': 0.1, 'step': 5}\n{'loss': 0.2, 'step': 9}\n").attrs["chosen"] == ""
+
+
+@pytest.mark.parametrize("line", ["Epoch {e}/2, Step {s}/40, reward: {r}", "[epoch {e}] step {s} / 40 | reward {r}"])
+def test_steps_that_begin_again_follow_the_epoch_before(line):
+    places = [(e, s) for e in (1, 2) for s in (20, 40)]
+    read = read_curve("".join(line.format(e=e, s=s, r=(e * 100 + s) / 1000) + "\n" for e, s in places))
+    assert read[["step", "reward"]].values.tolist() == [[20, 0.12], [40, 0.14], [60, 0.22], [80, 0.24]]
+
+
+def test_steps_of_the_whole_training_are_not_moved_by_epochs():
+    places = [(1, 20), (1, 40), (2, 60), (2, 80)]
+    read = read_curve("".join(f"Epoch {e}/2, Step {s}/80, reward: {s}\n" for e, s in places))
+    assert read["step"].tolist() == [20, 40, 60, 80]
