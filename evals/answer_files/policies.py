@@ -72,9 +72,9 @@ def policy_effects(
     progress: Progress | None = None,
     of_engine: Collection[int] = (),
 ) -> list[PolicyEffect]:
-    """The changes under each other policy, and where responses hold thoughts, under the other `reasoning`. The one with
-    most correct responses first. Rows without a response to read (`of_engine`) stay unscored under each. Left out are
-    `letter` where golds are none, and `whole` where responses are long.
+    """The changes under each other policy, and where responses hold thoughts, of the one in use and of qwen under the
+    other `reasoning`. The one with most correct responses first. Rows without a response to read (`of_engine`) stay
+    unscored under each. Left out are `letter` where golds are none, and `whole` where responses are long.
 
     Args:
         rows: (gold, response, finish reason or None) each, as for `Grader.grade_responses`.
@@ -90,7 +90,9 @@ def policy_effects(
     ]
     if isinstance(grader, Grader) and any(has_marker(response) for _, response, _ in rows):
         [other_reasoning] = set(READ) - {grader.reasoning}
-        alternatives.append((f"{used}, reasoning={other_reasoning}", used, replace(grader, reasoning=other_reasoning)))
+        of_whole = replace(grader, reasoning=other_reasoning)
+        pairs = [policy for policy in dict.fromkeys((used, "qwen")) if policy in policies]  # qwen reads most forms
+        alternatives += [(f"{policy}, reasoning={other_reasoning}", policy, of_whole) for policy in pairs]
     effects: list[PolicyEffect] = []
     for name, policy, by in alternatives:
         if progress:

@@ -259,7 +259,11 @@ def _object(row: object, where: str, others_are: bool = False) -> dict[str, obje
         )
     if not isinstance(row, dict):
         kept = ". To keep the rows that are objects, type jq -c '.[] | objects' FILE > rows.jsonl" if others_are else ""
-        raise UsageError(f"{where}: expected a JSON object, got {type(row).__name__}{kept}")
+        texts = (
+            '. If these are responses, write a row for each, as {"problem_id": "1", "response": ...}, and type '
+            "gold=FILE with the golds"
+        ) * isinstance(row, str)
+        raise UsageError(f"{where}: expected a JSON object, got {type(row).__name__}{kept or texts}")
     return row
 
 

@@ -294,3 +294,19 @@ def test_scores_are_not_called_verdicts(tmp_path: Path) -> None:
     rows = [{"model": model, "acc": acc} for model, acc in (("a", 0.41), ("b", 0.5))]
     with pytest.raises(UsageError, match="No path has the name of a gold, a response or a verdict"):
         rlvr.grade(write(tmp_path / "a.jsonl", rows))
+
+
+def test_a_list_of_texts_says_that_golds_lack(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(["so 5", "so 7"]))
+    with pytest.raises(UsageError, match=r"got str\. If these are responses, write a row"):
+        rlvr.grade(path)
+
+
+def test_another_policy_with_the_whole_thought_is_tried(tmp_path: Path) -> None:
+    """Thoughts that never close, with answers in words: neither qwen nor reasoning=whole alone finds them."""
+    rows: list[dict[str, object]] = [
+        {"gold": str(n), "response": f"<think>So it is clear. The answer is {n}."} for n in range(6)
+    ]
+    report = str(rlvr.grade(write(tmp_path / "a.jsonl", rows)))
+    assert "policy qwen, reasoning=whole 100.0 % correct" in report
