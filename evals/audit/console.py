@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from evals.errors import UsageError
 
@@ -20,7 +21,7 @@ _ENTRY = re.compile(rf"['\"]([^'\"{{}}]+)['\"]: ['\"]?({NUMBER}|nan|NaN)['\"]?(?
 _COUNTERS = ("step", "iteration", "iter", "update", "rollout", "generation", "batch", "round", "episode", "epoch")
 """Words before the number of a step, the surest first: an epoch has steps."""
 _COUNTER = re.compile(
-    rf"(?<![\w/.-])(?:global[_ ]|train[_ ]|training[_ ])?({'|'.join(_COUNTERS)})s?\s*[:=#]?\s*\[?\s*"
+    rf"(?<![\w/.@-])(?:global[_ ]|train[_ ]|training[_ ])?({'|'.join(_COUNTERS)})(?:s(?!\s*[:=]))?\s*[:=#]?\s*\[?\s*"
     r"(\d+)(?:\s*/\s*(\d+))?(?![\w.:]*\d)",
     re.IGNORECASE,
 )
@@ -76,14 +77,30 @@ def _numbers_by_name(objects: Sequence[tuple[dict[str, float], object]]) -> dict
 
 
 def has_objects(text: str) -> bool:
-    """Whether a text has such objects, for as many steps as its lines count."""
-    steps = {next((row[name] for name in (*STEPS, NUMBERED) if name in row), None) for row in printed(text)}
-    return bool(steps) and len(steps) >= len({row["step"] for row in counted(text)})
+    """Whether a text has such objects: with steps, or more of them than its lines count steps."""
+    rows = list(printed(text))
+    numbered = all(NUMBERED in row for row in rows)
+    return bool(rows) and (not numbered or len(rows) > len({row["step"] for row in counted(text)}))
 
 
 def _objects(text: str) -> Iterator[re.Match[str]]:
     """The objects that are no value in a larger one."""
     return (match for match in _OBJECT.finditer(text) if not _KEY_BEFORE.search(_before(text, match)))
+
+
+class _Line(NamedTuple):
+    """A line that counts.
+
+    Attributes:
+        epoch: 0 where it counts none beside the step. steps: of the epoch, 0 where it does not say how many.
+        epochs_alone: it counts epochs, and no steps. rest: the line without its counters.
+    """
+
+    epoch: int
+    step: int
+    steps: int
+    epochs_alone: bool
+    rest: str
 
 
 def counted(text: str) -> list[dict[str, float]]:
@@ -92,46 +109,85 @@ def counted(text: str) -> list[dict[str, float]]:
 
     Where most of these lines have values themselves, those without values are no steps. Where two have values of one
     name, a line of words without values is no step, such as a head of a text that the model wrote. Nor are the lines
-    below them metrics. The name of a metric is short, and stands at two
-    steps or more.
+    below them metrics. Where lines count steps, one that counts epochs alone belongs to the step before. The name of a
+    metric is short, and stands at two steps or more.
     """
-    rows: list[tuple[set[str], bool, dict[str, float]]] = []  # names in its line, whether it has words, all values
-    before, last = 0, (0, 0, 0)  # steps of the epochs before; epoch, step in it and its steps, of the line before
+    rows: list[tuple[set[str], bool, bool, dict[str, float]]] = []  # names in its line, its words, epochs alone, values
+    place = _Place()
     for line in text.splitlines():
         plain = _PROCESS.sub("", _PROCESS.sub("", line))
-        counters = list(_COUNTER.finditer(plain))
-        if counters:
-            place, rest = _place_and_rest(plain, counters)
-            if place[2]:
-                before += last[2] if place[0] > last[0] and place[1] < last[1] else 0  # each epoch counts from 1
-                last = place
-            values = _values(rest)
-            words = re.search(r"[A-Za-z]{2}", rest) is not None
-            rows.append((set(values), words, {"step": place[1] + (before if place[2] else 0), **values}))
+        if (head := _counted_line(plain)) is not None:
+            values = _values(head.rest)
+            words = re.search(r"[A-Za-z]{2}", head.rest) is not None
+            rows.append((set(values), words, head.epochs_alone, {"step": place.step_of(head), **values}))
         elif rows:
-            rows[-1] = *rows[-1][:2], _values(plain) | rows[-1][2]
+            rows[-1] = *rows[-1][:3], _values(plain) | rows[-1][3]
+    rows = _without_epochs(rows)
     mostly = 2 * sum(bool(names) for names, *_ in rows) > len(rows)
     recurs = any(count > 1 for count in Counter(name for names, *_ in rows for name in names).values())
-    steps = [row for names, words, row in rows if names or not (mostly or (recurs and words))]
+    steps = [row for names, words, _, row in rows if names or not (mostly or (recurs and words))]
     times = Counter(name for row in steps for name in row)
     metrics = {name for name, count in times.items() if count > 1 and len(name.split()) <= MOST_WORDS}
     named = [{name: value for name, value in row.items() if name == "step" or name in metrics} for row in steps]
     return [row for row in named if len(row) > 1]
 
 
-def _place_and_rest(line: str, counters: Sequence[re.Match[str]]) -> tuple[tuple[int, int, int], str]:
-    """(Epoch, step, the epoch's steps) of a line, and the line without what counts. The step after an epoch is that of
-    `Step n/N`, or the n of the `(n/N)` with the largest N. Elsewhere the epoch and its steps are 0."""
+def counts(line: str) -> bool:
+    """Whether a line counts a step and has values."""
+    head = _counted_line(line)
+    return head is not None and bool(_values(head.rest))
+
+
+class _Place:
+    """The step since the beginning, where each epoch counts its steps from the first."""
+
+    def __init__(self) -> None:
+        self.before = self.epoch = self.step = self.gap = self.steps = 0
+
+    def step_of(self, line: _Line) -> int:
+        """The step of a line."""
+        if not line.epoch:
+            return line.step
+        if line.epoch > self.epoch and line.step < self.step:
+            self.before += self.steps or self.step + max(self.gap, 1)
+        else:
+            self.gap = line.step - self.step
+        self.epoch, self.step, self.steps = line.epoch, line.step, line.steps
+        return line.step + self.before
+
+
+def _without_epochs(
+    rows: list[tuple[set[str], bool, bool, dict[str, float]]],
+) -> list[tuple[set[str], bool, bool, dict[str, float]]]:
+    """The rows; where two lines count steps and have values, those that count epochs alone join the row before them."""
+    if sum(bool(names) and not epochs_alone for names, _, epochs_alone, _ in rows) < 2:
+        return rows
+    joined: list[tuple[set[str], bool, bool, dict[str, float]]] = []
+    for row in rows:
+        if not row[2]:
+            joined.append(row)
+        elif joined:
+            joined[-1] = *joined[-1][:3], row[3] | joined[-1][3]
+    return joined
+
+
+def _counted_line(line: str) -> _Line | None:
+    """The numbers that a line counts. None of a line that counts nothing.
+
+    The step after an epoch is that of `Step n`, or the n of the `(n/N)` with the largest N.
+    """
+    counters = list(_COUNTER.finditer(line))
+    if not counters:
+        return None
     counter = min(counters, key=lambda match: _COUNTERS.index(match[1].lower()))
     rest = line[: counter.start()] + "|" + line[counter.end() :]
-    epoch = next((match for match in counters if match[1].lower() == "epoch" and match is not counter), None)
-    if epoch is not None and counter[3]:
-        return (int(epoch[2]), int(counter[2]), int(counter[3])), rest
-    inside = list(_INSIDE.finditer(rest)) if counter[1].lower() == "epoch" else []
-    if not inside:
-        return (0, int(counter[2]), 0), rest
-    step, steps = max(((int(match[1]), int(match[2])) for match in inside), key=lambda pair: pair[1])
-    return (int(counter[2]), step, steps), _INSIDE.sub("|", rest)
+    if counter[1].lower() != "epoch":
+        epoch = next((int(match[2]) for match in counters if match[1].lower() == "epoch"), 0)
+        return _Line(epoch, int(counter[2]), int(counter[3] or 0), False, rest)
+    if inside := list(_INSIDE.finditer(rest)):
+        step, steps = max(((int(match[1]), int(match[2])) for match in inside), key=lambda pair: pair[1])
+        return _Line(int(counter[2]), step, steps, False, _INSIDE.sub("|", rest))
+    return _Line(0, int(counter[2]), 0, True, rest)
 
 
 def _values(text: str) -> dict[str, float]:

@@ -24,6 +24,7 @@ from evals.audit.console import (
     STEPS,
     bars,
     counted,
+    counts,
     has_bars,
     has_objects,
     has_sections,
@@ -55,6 +56,7 @@ LONG = 100  # characters of a response: two that are alike are copies
 _ANSWERED = re.compile(r"\\(?:boxed|fbox)|</answer>|####|answer\b[^\n]{0,20}?(?:\bis\b|:|=)", re.IGNORECASE)
 CONVENTION = 0.8  # this share of the correct responses states it so: a response without it has no answer
 SIZE = "n_problems"  # the column of a curve that says how many problems are behind its scores
+RUN = "run"  # the number of a run in a file of several
 _PLANNED = "total_steps"  # a step where it grows, else how many are planned
 _VERL = re.compile(r"\bstep:(\d+) - (.+)")
 _NUMBER = re.compile(NUMBER)
@@ -183,8 +185,6 @@ def _reader(name: str, text: str) -> Callable[[str], Iterable[Row]]:
         return printed
     if text.lstrip().startswith(("{", "[{")):
         return _lines
-    if _is_csv(text, whole=True) and not counted(text):
-        return _csv
     if counted(text):
         return counted
     raise UsageError(
@@ -193,25 +193,16 @@ def _reader(name: str, text: str) -> Callable[[str], Iterable[Row]]:
     )
 
 
-def _is_csv(text: str, whole: bool = False) -> bool:
-    """Whether the first two lines, after comments, are a header of words and as many cells.
-
-    Args:
-        whole: or the header is of other texts, and all lines have as many cells.
-    """
+def _is_csv(text: str) -> bool:
+    """Whether the first two lines, after comments, are a header of words and as many cells, and no lines of a log."""
     text = _without_comments(text)
     separator = _separator(text)
-    if separator is None:
+    if separator is None or counts(text.partition("\n")[0]):
         return False
-    rows = csv.reader(io.StringIO(text if whole else text[:LONGEST_HEADER]), delimiter=separator)
-    try:
-        header, first = next(rows, []), next(rows, [])
-        alike = len(header) > 1 and len(header) == len(first)
-        whole = whole and alike and all(len(row) in (0, len(header)) for row in rows)
-    except csv.Error:  # a text with zero bytes, or with a cell as long as a log
-        return False
-    named = all(re.search(r"[A-Za-z]", cell) and not re.search(r"[{}]|[:=]\s*[-\d.]", cell) for cell in header)
-    return alike and (named or whole)
+    rows = csv.reader(io.StringIO(text[:LONGEST_HEADER]), delimiter=separator)
+    header, first = next(rows, []), next(rows, [])
+    words = all(re.search(r"[A-Za-z]", cell) and not re.search(r"[{}]|[:=]\s*[-\d.]", cell) for cell in header)
+    return len(header) > 1 and len(header) == len(first) and words
 
 
 def _without_comments(text: str) -> str:
@@ -239,11 +230,6 @@ def read_curve(
     """
     text = _STEP_OF.sub(r"\1\2", _OF_LIBRARY.sub(lambda value: value[1] or value[2], text))
     whole = _rows(name, text, {*wanted, step} - {None, ROW})
-    try:
-        places, chosen = kept(whole, conditions)
-    except UsageError as error:
-        raise UsageError(f"{name}: {error}") from error
-    whole = [whole[place] for place in places]
     rows = [_numbers(row) for row in whole]
     table = pd.DataFrame(rows)
     if table.empty:
@@ -265,11 +251,24 @@ def read_curve(
             f"{name}: no column of steps. Expected one of {', '.join(known if step else STEPS)}, got {column_names}. "
             f"{_which_step(whole, table)}"
         )
+    whole, runs = _by_run(whole, table[step_column])
+    try:
+        places, chosen = kept(whole, conditions)
+    except UsageError as error:
+        raise UsageError(f"{name}: {error}") from error
+    whole, rows, table = [whole[at] for at in places], [rows[at] for at in places], table.iloc[places]
+    table = table.reset_index(drop=True)
     _refuse_labels(name, whole, table, step_column)
     if step_column != "step":
         table = table.drop(columns="step", errors="ignore")
     table = table.rename(columns={step_column: "step"}).dropna(subset=["step"])
     _refuse_tables(name, table)
+    curve_rows = _replaced(table)
+    if runs > 1 and curve_rows[0] and not any(condition.startswith(f"{RUN}?") for condition in conditions):
+        raise UsageError(
+            f"{name}: its steps begin again after the last one, and have other values then. So it holds {runs} runs. "
+            f"To read the first, type {row_filter(RUN, 1)}"
+        )
     curve = table.groupby("step").last().reset_index()
     # the lines of a step that a resumed run logged again; plain values, because pandas compares `attrs` when it joins
     curve.attrs["nan"] = _nans(rows, step_column)
@@ -278,7 +277,7 @@ def read_curve(
     )
     numbered = f"the file names no steps, so its {len(curve)} lines with metrics are numbered"
     curve.attrs["chosen"] = ". ".join(filter(None, [chosen, numbered if step_column == NUMBERED else ""]))
-    curve.attrs["replaced"] = _replaced(table)
+    curve.attrs["replaced"] = curve_rows
     curve.attrs["repeated"] = table[table["step"].duplicated(keep=False)].to_dict("list")
     return curve
 
@@ -308,6 +307,22 @@ def _rows(name: str, text: str, wanted: Collection[str | None]) -> list[Row]:
         raise UsageError(f"{name}: its JSON is nested too deeply") from error
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise UsageError(f"{name}: damaged or cut short ({error})") from error
+
+
+def _by_run(rows: Sequence[Row], steps: pd.Series) -> tuple[list[Row], int]:
+    """The rows, each with the number of its run, and how many runs there are: as often as the steps begin again at the
+    first one after the last one. A training that was resumed begins again before it has reached the last one."""
+    first, last = steps.min(), steps.max()
+    runs, begun, ended, numbers = 1, False, False, []
+    for step in steps:
+        if ended and step == first:
+            runs, ended = runs + 1, False
+        begun = begun or step == first
+        ended = ended or (begun and step == last)
+        numbers.append(runs)
+    if first == last or runs == 1 or not ended or any(RUN in row for row in rows):
+        return list(rows), 1
+    return [{**row, RUN: number} for row, number in zip(rows, numbers, strict=True)], runs
 
 
 def _replaced(table: pd.DataFrame) -> tuple[int, float, int]:

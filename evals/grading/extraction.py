@@ -31,6 +31,7 @@ _SECOND_PROBLEM = re.compile(
     r"|\n\s{0,9}(?:#{1,6}\s{0,3}|\*\*)?(?:(?:Problem|Question|Exercise)\b[ \t]*[\d#:.]|(?:Human|User|Instruction)\s?:)"
 )
 _ANSWER_LINE = re.compile(r"answer[ \t]*(?:\*\*[ \t]*)?:[ \t]*(?:\*\*)?\s*([^\n]*)", re.IGNORECASE)
+_ANSWER_FIELD = re.compile(r'"(?:final_)?answer"\s*:\s*(?:"((?:[^"\\]|\\.)*)"|(-?\d[\d.,]*\d|-?\d))')  # in JSON
 _TAG = re.compile(r"<answer>((?:(?!<answer>).)*?)</answer>", re.IGNORECASE | re.DOTALL)
 _LAST_NUMBER = re.compile(r"-?\d*\.?\d+")
 _MONEY = r"(?:\\?\$|[\u00a3\u00a5\u20ac])"  # dollars, pounds, yen, euros
@@ -164,8 +165,9 @@ def _boxed_strict(_: str, filled: list[Box]) -> str | None:
 
 
 def _answer_line(response: str, _: list[Box]) -> str | None:
-    lines = _ANSWER_LINE.findall(response)
-    line = lines[-1].strip().removesuffix("**").strip() if lines else ""
+    lines = [(match.start(), match[1]) for match in _ANSWER_LINE.finditer(response)]
+    lines += [(match.start(), match[1] or match[2] or "") for match in _ANSWER_FIELD.finditer(response)]
+    line = max(lines)[1].strip().removesuffix("**").strip() if lines else ""
     return _final(line) or line or None
 
 
@@ -223,7 +225,8 @@ MEANING = {
     "boxed_first": r"the first complete, non-empty `\boxed{...}` or `\fbox{...}` before a second problem begins.",
     "boxed_strict": "the last box, if all boxes hold one text. A response that boxes two texts has no answer.",
     "answer_line": (
-        "the rest of the last line `Answer: ...`, or the line after it, as the DAPO prompt asks. If the line holds "
+        "the rest of the last line `Answer: ...`, or the line after it, as the DAPO prompt asks. In JSON, it is the "
+        'value of `"answer"`. If the line holds '
         '"The final answer is 5. I hope it is correct.", the answer is 5.'
     ),
     "answer_tag": "the text between the last `<answer>` and `</answer>`. If it holds a box, the last box.",

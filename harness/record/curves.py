@@ -118,9 +118,10 @@ def _read(path: Path, columns: Mapping[str, str], conditions: Sequence[str]) -> 
     if missing := [source_column for source_column in metrics.values() if source_column not in curve]:
         raise UsageError(f"columns: {path}: no metric {missing[0]!r}. It has {available}")
     if not metrics:
-        reward = next((name for name in may_be if not curve[name].max() > LARGEST), None)
-        typed = argument({"train/reward": reward or "NAME", **columns}, [*named, *columns.values()])
-        advice = f"Type {typed}" + (", or another of these names" if reward else ". NAME is the metric to draw")
+        rewards = [name for name in may_be if not curve[name].max() > LARGEST and curve[name].nunique() > 1]
+        typed = argument({"train/reward": rewards[0] if len(rewards) == 1 else "NAME", **columns}, named)
+        may = f"NAME may be {', '.join(rewards[:SHOWN])}" if rewards else "NAME is the metric to draw"
+        advice = f"Type {typed}" + (", or another of these names" if len(rewards) == 1 else f". {may}")
         raise UsageError(f"{path}: no metric of a known name. It has {available}. {advice}")
     return Curve(path, curve, metrics, known_faults(text, curve))
 

@@ -289,3 +289,18 @@ def test_words_that_change_a_value_or_leave_it_open_are_part_of_a_bare_answer(se
 )
 def test_the_mathematics_behind_the_verb_of_a_sentence_is_a_bare_answer(sentence: str) -> None:
     assert locate(sentence) == "$5$"
+
+
+@pytest.mark.parametrize(
+    ("response", "answer"),
+    [
+        ('```json\n{"reasoning": "90/2 = 45", "answer": "45"}\n```\nSteps: divide by 2.', "45"),
+        ('{"answer": 1,234.5, "unit": "m"}', "1,234.5"),
+        ('{"final_answer": -7}', "-7"),
+        ('Answer: 5\n{"answer": "6"}', "6"),
+        ('{"answer": "6"}\nAnswer: 5', "5"),
+        ('{"answers": ["6"]}', None),
+    ],
+)
+def test_the_answer_line_reads_a_field_of_json(response: str, answer: str | None) -> None:
+    assert extract(response, "answer_line").answer == answer

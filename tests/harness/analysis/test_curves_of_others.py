@@ -229,7 +229,7 @@ def test_bare_heads_of_steps_stay_steps_beside_lines_of_epochs(tmp_path: Path) -
 def test_rows_that_a_later_row_of_their_step_replaces_are_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Three runs in one file: step 1 has three rows and step 2 two, so 3 of 5 rows are replaced. The row beside it
+    """A training that began again twice: step 1 has three rows and step 2 two, so 3 of 6 rows are replaced. The last row
     repeats step 2 with a metric of its own, which replaces nothing."""
     file = tmp_path / "history.jsonl"
     steps = [
@@ -238,6 +238,7 @@ def test_rows_that_a_later_row_of_their_step_replaces_are_said(
         (2, {"reward": 0.3}),
         (1, {"reward": 0.4}),
         (2, {"reward": 0.5}),
+        (3, {"reward": 0.6}),
     ]
     rows = [*steps, (2, {"lr": 0.01})]
     file.write_text("".join(json.dumps({"step": step} | values) + "\n" for step, values in rows))
