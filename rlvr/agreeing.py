@@ -359,7 +359,7 @@ def _of_row(row: Mapping[str, str | None], seed_sd: float | None) -> Agreement:
 
 def _accepted(texts: Sequence[str], metric: str, target: float, **unused: object) -> Result:
     """Whether the first curve reaches the target in as many steps as the others."""
-    from evals.audit.reading import read_curve
+    from evals.audit.curves import read_curve
     from evals.stats.acceptance import accept, crossing
     from harness.record.find import places
 

@@ -208,8 +208,10 @@ def _evidence(paths: Sequence[Path], options: AuditOptions, progress: Count, rea
 def _of_curves(paths: Sequence[Path], options: AuditOptions, reads: list[Read]) -> Evidence:
     """The evidence of training curves."""
     from evals.answer_files.read import of_curve
-    from evals.audit.reading import curve_evidence, read_curve, verl_settings
+    from evals.audit.curve_evidence import curve_evidence
+    from evals.audit.curves import read_curve
     from evals.audit.tool_faults import known_faults
+    from evals.audit.verl_settings import verl_settings
     from evals.convert import refuse_converted
 
     metric, files, reading = options.metric or "", options.files, options.reading
@@ -306,7 +308,9 @@ def _table(path: Path, reading: Reading) -> tuple[pd.DataFrame, Read | None]:
     from evals.answer_files.read import extracted, read_of
     from evals.answer_files.reading import NoGoldError, UnknownFormatError, read_answers
     from evals.answer_files.what_to_type import verdicts_to_name
-    from evals.audit.reading import graded, graded_programs, programs, refuse_curve, verdict_table
+    from evals.audit.curves import refuse_curve
+    from evals.audit.graded import graded, graded_programs, programs
+    from evals.audit.verdict_rows import verdict_table
     from evals.data.rows import NotJSONError
     from evals.grading import Grader
 
@@ -339,7 +343,7 @@ def _table(path: Path, reading: Reading) -> tuple[pd.DataFrame, Read | None]:
 
 def _reads(path: Path, columns: Mapping[str, str], reading: Reading) -> bool:
     """Whether the whole file is a table of verdicts with columns."""
-    from evals.audit.reading import verdict_table
+    from evals.audit.verdict_rows import verdict_table
 
     try:
         return verdict_table(path, columns, reading.label_threshold, reading.rows) is not None

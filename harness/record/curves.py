@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evals.answer_files.what_to_type import argument
-from evals.audit.reading import in_percent, read_curve
+from evals.audit.curve_evidence import in_percent
+from evals.audit.curves import read_curve
 from evals.audit.tool_faults import known_faults
 from evals.convert import refuse_converted
 from evals.files import append_jsonl, file_sha256, rename_folder
@@ -54,7 +55,7 @@ class Curve:
 def import_curves(
     paths: Sequence[Path], name: str, columns: Mapping[str, str], conditions: Sequence[str] = ()
 ) -> tuple[list[Run], int]:
-    """Files of any form of `evals.audit.reading.read_curve` as finished runs, in place of those of that name.
+    """Files of any form of `evals.audit.curves.read_curve` as finished runs, in place of those of that name.
 
     Every file is read, and every folder is checked, before the first one is replaced.
 

@@ -20,7 +20,8 @@ from typing import Any
 import pandas as pd
 
 from evals.audit import Evidence
-from evals.audit.reading import curve_evidence, read_curve
+from evals.audit.curve_evidence import curve_evidence
+from evals.audit.curves import read_curve
 from evals.paths import ABSENT, reach
 
 UNLICENSED = "none stated"

@@ -17,7 +17,7 @@ from evals.answer_files.reading import Reading, read_answers
 from evals.answer_files.sample import Sample
 from evals.answer_files.table import columns_of_responses
 from evals.audit import Evidence, reading
-from evals.audit.reading import by_policy
+from evals.audit.graded import by_policy
 from evals.files import write_parquet
 from evals.grading import Grader
 from evals.stats.intervals import Interval, over_problems

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from evals.answer_files.listing import listing, paths_of
 from evals.answer_files.prose import value_in
 from evals.answer_files.what_to_type import unread
-from evals.audit.reading import read_curve
+from evals.audit.curves import read_curve
 from evals.data import benchmarks
 from evals.data.benchmarks import OwnBenchmark
 from evals.data.rows import read_rows

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evals.audit.reading import read_curve
+from evals.audit.curves import read_curve
 from evals.errors import UsageError
 from rlvr.cli import main
 

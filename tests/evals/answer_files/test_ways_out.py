@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from evals.answer_files import grade_file
-from evals.audit.reading import verdict_table
+from evals.audit.verdict_rows import verdict_table
 from evals.data import benchmarks
 from evals.data.rows import read_rows
 from evals.errors import UsageError

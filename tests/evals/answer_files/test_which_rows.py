@@ -11,7 +11,7 @@ import rlvr
 from evals.answer_files import grade_file
 from evals.answer_files.items import items_as_rows
 from evals.answer_files.reading import Reading
-from evals.audit.reading import read_curve
+from evals.audit.curves import read_curve
 from evals.errors import UsageError
 from evals.paths import conditions_of, kept, row_filter
 

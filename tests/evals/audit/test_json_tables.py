@@ -5,8 +5,8 @@ import json
 import pytest
 
 import rlvr
+from evals.audit.curves import read_curve
 from evals.audit.json_tables import flat, table_in
-from evals.audit.reading import read_curve
 from evals.errors import UsageError
 
 HISTORY = [{"step": 1, "reward": 0.1}, {"step": 2, "reward": 0.2}]

@@ -13,8 +13,10 @@ from benchmarks.audit import CAUSES, CLEAN, repeat
 from evals.answer_files.sample import Sample
 from evals.audit import Evidence, Printed, audit, selection
 from evals.audit.composition import Choice, Composition
+from evals.audit.curve_evidence import curve_evidence, training_reward
+from evals.audit.curves import read_curve
 from evals.audit.denominators import known_size
-from evals.audit.reading import curve_evidence, graded, read_curve, training_reward
+from evals.audit.graded import graded
 from evals.audit.result import CANNOT_TELL, NOT_FOUND
 from evals.audit.search import Tried, chance
 from evals.audit.tables import scores_of

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from evals.audit.reading import read_curve
+from evals.audit.curves import read_curve
 from evals.errors import UsageError
 
 BARS = {

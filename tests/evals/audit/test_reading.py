@@ -18,11 +18,14 @@ import rlvr
 from evals.answer_files.sample import Sample
 from evals.audit.audit import audit
 from evals.audit.console import printed
+from evals.audit.curve_evidence import curve_evidence
+from evals.audit.curves import read_curve
 from evals.audit.evidence import Evidence
+from evals.audit.graded import graded
 from evals.audit.printed import Printed
-from evals.audit.reading import curve_evidence, graded, read_curve, verl_settings
 from evals.audit.selection import plateau_of
 from evals.audit.sets import checkpoint_numbers
+from evals.audit.verl_settings import verl_settings
 from evals.files import file_sha256, write_json
 from evals.grading import Grader
 from harness.errors import UsageError

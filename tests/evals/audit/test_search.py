@@ -23,8 +23,9 @@ from benchmarks.audit_search import (
 )
 from evals.audit import Evidence, Printed, audit
 from evals.audit.composition import MOST_STEPS, STEP, TABLE, Choice, Composition, compositions
+from evals.audit.curve_evidence import curve_evidence, family_of
+from evals.audit.curves import read_curve
 from evals.audit.grammar import grammar_of
-from evals.audit.reading import curve_evidence, family_of, read_curve
 from evals.audit.result import NOT_FOUND
 from evals.audit.search import smoothed, tried_of
 from evals.audit.tables import scores_of

@@ -229,7 +229,7 @@ def test_bare_heads_of_steps_stay_steps_beside_lines_of_epochs(tmp_path: Path) -
 def test_rows_that_a_later_row_of_their_step_replaces_are_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A training that began again twice: step 1 has three rows and step 2 two, so 3 of 6 rows are replaced. The last row
+    """A training that began again twice: step 1 has three rows and step 2 two, so 3 rows are replaced. The last row
     repeats step 2 with a metric of its own, which replaces nothing."""
     file = tmp_path / "history.jsonl"
     steps = [
