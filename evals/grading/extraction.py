@@ -164,16 +164,23 @@ def _boxed_strict(_: str, filled: list[Box]) -> str | None:
     return filled[-1].content.strip() if len({"".join(box.content.split()) for box in filled}) == 1 else None
 
 
+def _of_first_problem(response: str, answers: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """The answers (place, text) before a second problem begins."""
+    second = _SECOND_PROBLEM.search(response, answers[0][0]) if len(answers) > 1 else None
+    return [answer for answer in answers if second is None or answer[0] < second.start()]
+
+
 def _answer_line(response: str, _: list[Box]) -> str | None:
     lines = [(match.start(), match[1]) for match in _ANSWER_LINE.finditer(response)]
     lines += [(match.start(), match[1] or match[2] or "") for match in _ANSWER_FIELD.finditer(response)]
-    line = max(lines)[1].strip().removesuffix("**").strip() if lines else ""
+    lines = _of_first_problem(response, sorted(lines))
+    line = lines[-1][1].strip().removesuffix("**").strip() if lines else ""
     return _final(line) or line or None
 
 
 def _answer_tag(response: str, _: list[Box]) -> str | None:
-    tags = _TAG.findall(response)
-    inside = tags[-1].strip() if tags else ""
+    tags = _of_first_problem(response, [(match.start(), match[1]) for match in _TAG.finditer(response)])
+    inside = tags[-1][1].strip() if tags else ""
     filled = [box for box in find_boxes(inside) if box.content.strip()]
     return (joined(inside, filled) if filled else inside) or None
 
@@ -225,11 +232,14 @@ MEANING = {
     "boxed_first": r"the first complete, non-empty `\boxed{...}` or `\fbox{...}` before a second problem begins.",
     "boxed_strict": "the last box, if all boxes hold one text. A response that boxes two texts has no answer.",
     "answer_line": (
-        "the rest of the last line `Answer: ...`, or the line after it, as the DAPO prompt asks. In JSON, it is the "
-        'value of `"answer"`. If the line holds '
+        "the rest of the last line `Answer: ...` before a second problem begins, or the line after it, as the DAPO "
+        'prompt asks. In JSON, it is the value of `"answer"`. If the line holds '
         '"The final answer is 5. I hope it is correct.", the answer is 5.'
     ),
-    "answer_tag": "the text between the last `<answer>` and `</answer>`. If it holds a box, the last box.",
+    "answer_tag": (
+        "the text between the last `<answer>` and `</answer>` before a second problem begins. If it holds a box, the "
+        "last box."
+    ),
     "qwen": (
         'the last box, complete or not. Without a box, the text after "the answer is". Without this text, the last '
         "number. `extract_answer` in Qwen2.5-Math's evaluation/parser.py does the same, and so does SimpleRL's copy. "

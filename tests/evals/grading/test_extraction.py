@@ -304,3 +304,13 @@ def test_the_mathematics_behind_the_verb_of_a_sentence_is_a_bare_answer(sentence
 )
 def test_the_answer_line_reads_a_field_of_json(response: str, answer: str | None) -> None:
     assert extract(response, "answer_line").answer == answer
+
+
+@pytest.mark.parametrize("form", ["Final answer: {}", "<answer>{}</answer>"])
+def test_an_answer_to_a_second_problem_does_not_count(form: str) -> None:
+    """A base model goes on with a problem of its own."""
+    policy = "answer_tag" if "<" in form else "answer_line"
+    on = f"So 9*2=18.\n\n{form.format(18)}\n\nProblem: A farmer has 100 acres.\n\n{form.format(7)}\n"
+    assert extract(on, policy).answer == "18"
+    corrected = f"{form.format(18)}\n\nWait.\n\n{form.format(7)}\n"
+    assert extract(corrected, policy).answer == "7"
