@@ -84,6 +84,10 @@ def _lines(text: str) -> Iterable[Row]:
     if text.lstrip().startswith("["):
         names = ("Wall time", "Step", "Value")  # TensorBoard's download: a list of three numbers each
         whole = parsed(text, "the file")
+        if strange := [row for row in whole if isinstance(row, list) and len(row) != len(names)]:
+            raise ValueError(
+                f"a row of {len(strange[0])} values. Expected {', '.join(names)}, as TensorBoard writes them"
+            )
         return [dict(zip(names, row, strict=True)) if isinstance(row, list) else flat(row) for row in whole]
     lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     if lines and lines[0][1].strip() == "{":  # objects of several lines each, as jq and indent=2 write them

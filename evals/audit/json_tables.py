@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 
 from evals.audit.console import STEPS
 from evals.errors import UsageError
@@ -61,13 +62,19 @@ def _tables(whole: Mapping[str, object], at: str, depth: int = DEEPEST) -> Itera
     for name, value in whole.items():
         if isinstance(value, list) and len(value) >= FEWEST:
             if all(isinstance(row, dict) for row in value):
-                yield f"{at}{name}.*.", [flat(row) for row in value]
+                rows = [flat(row) for row in value]
+                if any(map(_is_number, chain.from_iterable(row.values() for row in rows))):
+                    yield f"{at}{name}.*.", rows
             elif all(item is None or isinstance(item, int | float) for item in value):
                 columns.setdefault(len(value), {})[name] = value
         elif isinstance(value, Mapping) and depth:
             yield from _tables(value, f"{at}{name}.", depth - 1)
     for table in columns.values():
         yield at, [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _by_step(whole: Mapping[str, object]) -> list[Row]:

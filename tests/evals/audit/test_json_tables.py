@@ -73,7 +73,9 @@ def test_two_runs_of_one_form_are_told_apart_by_their_paths():
     assert read["ppo.reward"].tolist() == [5, 6]
 
 
-@pytest.mark.parametrize("whole", [{"acc": 0.5}, {"names": ["a", "b"]}, {"a": [1]}, {"1": 2, "2": 3}])
+@pytest.mark.parametrize(
+    "whole", [{"acc": 0.5}, {"names": ["a", "b"]}, {"a": [1]}, {"1": 2, "2": 3}, {"a": [{"b": "x"}] * 2}]
+)
 def test_an_object_without_rows_of_numbers_has_no_table(whole):
     assert table_in(whole, ()) is None
 
