@@ -78,10 +78,18 @@ def _listed(file: Path, objects: Sequence[object], path: str) -> list[Any]:
     Raises:
         UsageError: there is no list of objects.
     """
-    lists = [rows for whole in objects if _is_rows(rows := reach(whole, path))]
+    lists = [rows for whole in objects if (rows := _rows_at(reach(whole, path)))]
     if not lists:
-        raise UsageError(f"{file}: rows={path}.*: there is no list of objects at {path}")
+        raise UsageError(f"{file}: rows={path}.*: there is no list of objects at {path}, and no object of ids")
     return [row for rows in lists for row in rows]
+
+
+def _rows_at(value: object) -> list[dict[str, object]]:
+    """The rows in a list of objects, or in an object of id -> row or of id -> text or number; [] of another value."""
+    if isinstance(value, dict):
+        rows = [row if isinstance(row, dict) else {"value": row} for row in value.values()]
+        return [{"problem_id": key, **row} for key, row in zip(value, rows, strict=True)]
+    return value if _is_rows(value) else []
 
 
 def _refuse_head(path: Path, objects: Sequence[Any]) -> None:

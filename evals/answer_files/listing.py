@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 
-from evals.answer_files.values import is_conversation, is_parts, output_of, text_of
+from evals.answer_files.values import is_conversation, is_number, is_parts, output_of, text_of
 from evals.errors import UsageError
 from evals.paths import ABSENT, opened, reach
 
 SHOWN = 30  # paths
+LARGE = 30  # names in an object of one kind of value, which are ids
 _DEEPEST = 7  # objects and lists around a value
 _SHORT_LIST = 4  # a list of so few values of several types is listed value by value: [text, number]
 _BEGINNING = 40  # characters of a value
@@ -76,7 +77,9 @@ def _paths(value: object, at: str, depth: int) -> Iterator[str]:
     """The path to a text also where the text is JSON with paths inside."""
     inner = opened(value) if isinstance(value, str) else value
     below: list[str] = []
-    if isinstance(inner, Mapping) and depth:
+    if isinstance(inner, Mapping) and len(inner) >= LARGE and _one_kind(inner):
+        below = [f"{at}.*" if at else "*"]
+    elif isinstance(inner, Mapping) and depth:
         below = [
             path
             for name, inner_value in inner.items()
@@ -88,6 +91,11 @@ def _paths(value: object, at: str, depth: int) -> Iterator[str]:
     if isinstance(value, str) or not below:
         yield at
     yield from below
+
+
+def _one_kind(values: Mapping[str, object]) -> bool:
+    """Whether all values are texts, or all are numbers: the names are ids."""
+    return all(isinstance(value, str) for value in values.values()) or all(map(is_number, values.values()))
 
 
 def _of_list(values: list[object], at: str, depth: int) -> Iterator[str]:

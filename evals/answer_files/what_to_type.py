@@ -77,7 +77,7 @@ def _no_responses(rows: Objects, paths: Sequence[str]) -> list[str]:
             f"These have names of verdicts: {', '.join(verdicts)}. To check a score by verdicts alone, type rlvr audit "
             f"FILE printed=SCORE {typed}. id:row says that each row is a problem of its own."
         ]
-    if named(paths, GOLDS):
+    if named(paths, GOLDS, UNSURE_GOLDS):
         return []
     return [
         "No path has the name of a gold, a response or a verdict. If these are scores, give the file that has the "

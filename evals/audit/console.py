@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
 from typing import NamedTuple
 
 from evals.errors import UsageError
@@ -45,18 +46,18 @@ def printed(text: str) -> Iterator[dict[str, float]]:
     whose names all come once is no point of a curve: the summary at the end, the settings at the beginning. Nor are
     objects that all say the same, as the settings that each process prints.
     """
-    objects_and_steps = [(match, _BEFORE_OBJECT.search(_before(text, match))) for match in _objects(text)]
     objects = [
-        ({name: float(value) for name, value in _ENTRY.findall(match[0])}, before)
-        for match, before in objects_and_steps
+        (dict(_ENTRY.findall(match[0])), _BEFORE_OBJECT.search(_before(text, match))) for match in _objects(text)
     ]
-    counted = any(before for _, before in objects_and_steps)
+    counted = any(before for _, before in objects)
     if len(objects) > 1 and not any(len(numbers) > 1 for numbers in _numbers_by_name(objects).values()):
         return
-    times = Counter(name for values, _ in objects for name in values)
+    times = Counter(name for texts, _ in objects for name in texts)
     often = max((name for name in times if name != "epoch"), key=times.__getitem__, default="epoch")
-    number = 0
-    for values, before in objects:
+    number, again = 0, False
+    last: Mapping[str, str] = {}
+    for texts, before in objects:
+        values = {name: float(value) for name, value in texts.items()}
         if before is not None:
             yield {"step": int(before[1])} | values
         elif counted:
@@ -64,15 +65,33 @@ def printed(text: str) -> Iterator[dict[str, float]]:
         elif any(name in values for name in STEPS):
             yield values
         elif times[often] == 1 or any(times[name] > 1 for name in values):
-            number += often in values
-            yield {NUMBERED: number} | values
+            again = not again and _is_printed_twice(texts, last)
+            number += often in values and not again
+            yield {NUMBERED: number} | {name: value for name, value in values.items() if not (again and name in last)}
+            last = texts
 
 
-def _numbers_by_name(objects: Sequence[tuple[dict[str, float], object]]) -> dict[str, set[float]]:
+def _is_printed_twice(texts: Mapping[str, str], before: Mapping[str, str]) -> bool:
+    """Whether two objects are of one step: their names differ, and their epoch and all that both have are equal to the
+    digits that are printed."""
+    shared = texts.keys() & before.keys()
+    if "epoch" not in shared or texts.keys() == before.keys():
+        return False
+    nans = {"nan", "NaN"}
+    pairs = [(Decimal(texts[name]), Decimal(before[name])) for name in shared if not nans & {texts[name], before[name]}]
+    return all(abs(a - b) <= max(_last_digit(a), _last_digit(b)) / 2 for a, b in pairs)
+
+
+def _last_digit(number: Decimal) -> Decimal:
+    """One of the last digit that a number is written with."""
+    return Decimal(1).scaleb(int(number.as_tuple().exponent))
+
+
+def _numbers_by_name(objects: Sequence[tuple[Mapping[str, str], object]]) -> dict[str, set[float]]:
     numbers: dict[str, set[float]] = {}
-    for values, _ in objects:
-        for name, value in values.items():
-            numbers.setdefault(name, set()).add(value)
+    for texts, _ in objects:
+        for name, value in texts.items():
+            numbers.setdefault(name, set()).add(float(value))
     return numbers
 
 

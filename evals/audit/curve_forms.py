@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 import pandas as pd
@@ -25,7 +26,7 @@ from evals.audit.console import (
 )
 from evals.audit.json_tables import flat, table_in
 from evals.audit.notebook_text import notebook_text
-from evals.data.rows import TwiceError, parsed, refuse_twice, values_of
+from evals.data.rows import TwiceError, are_numbers, is_json, parsed, refuse_twice, values_of
 from evals.errors import UsageError
 
 Row = Mapping[str, object]  # a row of a file: a metric's number, or a word
@@ -151,14 +152,19 @@ def _reader(name: str, text: str) -> Callable[[str], Iterable[Row]]:
         return stepped
     if has_sections(text):
         return sections
-    if text.lstrip().startswith(('{"', "{\n", "{\r", "[\n", "[{", "[[")):
+    if is_json(text) and text.lstrip().startswith(('{"', "{\n", "{\r", "[\n", "[{", "[[")):
         return _lines
     if has_objects(text):
         return printed
-    if text.lstrip().startswith(("{", "[{")):
+    if is_json(text) and text.lstrip().startswith(("{", "[{")):
         return _lines
     if counted(text):
         return counted
+    if (separator := _separator(text)) and are_numbers(text.split("\n", 1)[0].split(separator)):
+        raise UsageError(
+            f"{name}: the first row holds numbers, and no names of columns. To add names, type sed '1i step,NAME,...' "
+            f"{shlex.quote(name)} > named.csv"
+        )
     raise UsageError(
         f"{name}: no curve was recognised. Expected a console log of veRL, trainer_state.json, lines such as "
         "`{'loss': 0.1}` and `step 3 | reward: 0.4`, a log of MLPerf, tables of lighteval, CSV or JSON Lines"

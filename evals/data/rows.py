@@ -86,7 +86,7 @@ def _json_lines(path: Path) -> Iterator[dict[str, object]]:
         try:
             value = parsed(line, where)
         except ValueError:
-            if first and line.lstrip()[:1] not in ("{", "["):
+            if first and not is_json(line):
                 raise NotJSONError(f"{where}: {NO_TABLE}") from None
             if not first:
                 raise
@@ -97,6 +97,14 @@ def _json_lines(path: Path) -> Iterator[dict[str, object]]:
         else:
             yield _object(value, where)
         first = False
+
+
+_PYTHON = re.compile(r"\s*\[?\s*\{\s*'")  # Python's quotes, as a log has
+
+
+def is_json(text: str) -> bool:
+    """Whether a text begins as JSON: with an object or a list, and not with Python's quotes."""
+    return text.lstrip()[:1] in ("{", "[") and not _PYTHON.match(text)
 
 
 def values_of(text: str, where: str) -> list[Any]:
@@ -183,13 +191,19 @@ LONGEST_NAME = 200  # characters of a column's name
 
 
 def _refuse_no_header(path: Path, names: Sequence[str]) -> None:
-    """Raise UsageError if the first row of a table holds a text of several lines, or a long one: it has no names."""
-    if any(len(name) > LONGEST_NAME or "\n" in name for name in names):
+    """Raise UsageError if the first row of a table holds no names: a text of several lines or a long one, or numbers
+    alone."""
+    if any(len(name) > LONGEST_NAME or "\n" in name for name in names) or are_numbers(names):
         header = ",".join(f"column{number}" for number in range(1, len(names) + 1))
         raise UsageError(
             f"line 1: the first row holds no names of columns. To add names, type sed '1i {header}' "
             f"{shlex.quote(str(path))} > named.csv"
         )
+
+
+def are_numbers(cells: Sequence[str]) -> bool:
+    """Whether two cells or more are all numbers."""
+    return len(cells) > 1 and all(re.fullmatch(r"[-+]?\d*\.?\d+(?:[eE][-+]?\d+)?", cell.strip()) for cell in cells)
 
 
 def is_comment(line: str) -> bool:

@@ -109,7 +109,7 @@ def _read(path: Path, columns: Mapping[str, str], conditions: Sequence[str]) -> 
     usual: dict[str, str] = {}
     for metric, names in NAMES.items():
         for source_column in (metric, *(prefix + name for name in names for prefix in ("", "train/"))):
-            if source_column in curve:
+            if source_column in curve and curve[source_column].notna().any():
                 usual.setdefault(metric, source_column)
     metrics = usual | named_columns
     named = [str(column) for column in curve if column != "step"]

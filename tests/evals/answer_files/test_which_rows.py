@@ -310,3 +310,17 @@ def test_another_policy_with_the_whole_thought_is_tried(tmp_path: Path) -> None:
     ]
     report = str(rlvr.grade(write(tmp_path / "a.jsonl", rows)))
     assert "policy qwen, reasoning=whole 100.0 % correct" in report
+
+
+def test_an_object_of_ids_is_read_by_its_path(tmp_path: Path) -> None:
+    """Predictions as id -> text beside the settings. The listing names the map once, and not each id."""
+    whole = {"acc": 75.0, "args": {"model": "m"}, "outputs": {str(n): f"so {n}" for n in range(40)}}
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(whole))
+    with pytest.raises(UsageError) as error:
+        rlvr.grade(path)
+    assert "outputs.*" in str(error.value) and "outputs.7" not in str(error.value)
+    golds = write(tmp_path / "g.jsonl", [{"problem_id": str(n), "answer": str(n)} for n in range(40)])
+    columns = {"response": "value", "problem_id": "problem_id"}
+    report = rlvr.grade(path, rows="outputs.*", columns=columns, gold=golds, policy="qwen")
+    assert report["verdicts"] == {"correct": 40}

@@ -248,3 +248,37 @@ def test_lines_with_commas_are_no_table():
     text = "2025-02-25 19:42:16,238 INFO\nb, c\nAssertionError: x, y, z\n"
     with pytest.raises(UsageError, match="no curve was recognised"):
         read_curve(text)
+
+
+def test_a_step_that_is_printed_twice_is_one():
+    """LLaMA-Factory's line and the trainer's, whose numbers have more digits. The next step has the same epoch."""
+    rates = [
+        ("4.9985e-05", "4.998452e-05", "0.03"),
+        ("4.9982e-05", "4.998223e-05", "0.04"),
+        ("4.9980e-05", "4.997978e-05", "0.04"),
+    ]
+    lines = [
+        f"INFO >> {{'loss': 0.0000, 'learning_rate': {short}, 'epoch': {epoch}}}\n"
+        f"{{'loss': 0.0, 'grad_norm': {n}.5, 'learning_rate': {long}, 'epoch': {epoch}}}\n"
+        for n, (short, long, epoch) in enumerate(rates)
+    ]
+    read = read_curve("".join(lines))
+    assert read["step"].tolist() == [1, 2, 3] and read["grad_norm"].tolist() == [0.5, 1.5, 2.5]
+    assert read.attrs["replaced"][0] == 0
+
+
+def test_a_table_of_numbers_without_names_is_refused(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("1,50,-1.25\n2,50,-3.2\n")
+    for command in (rlvr.curves, rlvr.grade):
+        with pytest.raises(UsageError, match=r"no names of columns\. To add names, type sed '1i"):
+            command(path)
+
+
+def test_a_log_in_pythons_quotes_is_not_called_damaged(tmp_path):
+    path = tmp_path / "a.log"
+    path.write_text("[{'role': 'user', 'content': 'x'}]\nso 5\n")
+    with pytest.raises(UsageError, match="no curve was recognised"):
+        read_curve(path.read_text())
+    with pytest.raises(UsageError, match="line 1: this text is no table"):
+        rlvr.grade(path)
