@@ -16,7 +16,7 @@ from evals.answer_files.differing import GOLD_CUT, differing
 from evals.answer_files.reading import Reading, read_answers
 from evals.answer_files.sample import Sample
 from evals.answer_files.table import columns_of_responses
-from evals.audit import Evidence, reading
+from evals.audit import Evidence, graded
 from evals.audit.graded import by_policy
 from evals.files import write_parquet
 from evals.grading import Grader
@@ -92,7 +92,7 @@ def several_samples(series: Series, files: Files, evidence: Evidence, grader: Gr
 def _key(content: str, series: Series) -> str:
     """The key of a graded file: its content, how it is read, and the code that reads and grades it."""
     code_of = (Path(grading.__file__).parent, Path(answer_files.__file__).parent)
-    rules = [*(path for folder in code_of for path in sorted(folder.rglob("*.py"))), Path(reading.__file__)]
+    rules = [*(path for folder in code_of for path in sorted(folder.rglob("*.py"))), Path(graded.__file__)]
     code = [path.read_bytes() for path in rules]
     parts = [content.encode(), repr((series.responses, series.golds, series.only)).encode(), *code]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
