@@ -113,10 +113,12 @@ def verdicts_to_name(rows: Objects, reads: Callable[[Columns], bool]) -> str:
 
 def missing_gold(row: Mapping[str, object]) -> str:
     """That a row has no gold, and what to type."""
+    verdicts = [name for name in named(row, VERDICTS) if is_label(row[name])]
+    audited = f"To check a score by {verdicts[0]} alone, type rlvr audit FILE printed=SCORE. " if verdicts else ""
     return (
         "this row has no gold answer. If one of its paths leads to it, type columns=answer:PATH. If the gold answers "
         "are in another file, type gold=FILE. FILE needs problem_id or problem, and answer. For programs it is the "
-        f"benchmark's own file of tasks, such as HumanEval.jsonl. The row has these paths:\n{listing(row)}"
+        f"benchmark's own file of tasks, such as HumanEval.jsonl. {audited}The row has these paths:\n{listing(row)}"
     )
 
 

@@ -24,6 +24,7 @@ from evals.paths import ROW, kept, row_filter
 NEARLY_ALL = 0.9  # this share of rows has a name of its own: they may be runs
 SHOWN = 20  # metrics that an error lists
 RUN = "run"  # the number of a run in a file of several
+_TIME = re.compile(r"time|date(?!d)|clock", re.IGNORECASE)  # a column that differs in each row
 _PLANNED = "total_steps"  # a step where it grows, else how many are planned
 
 
@@ -121,9 +122,11 @@ def _by_run(rows: Sequence[Row], steps: pd.Series) -> tuple[list[Row], int]:
 def _replaced(table: pd.DataFrame) -> tuple[int, float, int]:
     """How many rows a later row of the same step replaces, the step with the most rows, and how many it has.
 
-    A row is replaced if a later row of its step has another value of a metric.
+    A row is replaced if a later row of its step has another value of a metric. A time is none.
     """
-    metrics = [column for column in table if column != "step"]
+    metrics = [column for column in table if column != "step" and not _TIME.search(str(column))]
+    if not metrics:
+        return 0, 0, 0
     last = table.groupby("step")[metrics].transform("last")
     replaced = ((table[metrics] != last) & table[metrics].notna()).any(axis=1)
     rows_of_step = table["step"][replaced].value_counts()

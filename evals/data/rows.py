@@ -102,6 +102,11 @@ def _json_lines(path: Path) -> Iterator[dict[str, object]]:
 _PYTHON = re.compile(r"\s*\[?\s*\{\s*'")  # Python's quotes, as a log has
 
 
+def _ends_early(error: json.JSONDecodeError, text: str) -> bool:
+    """Whether a JSON text ends where a value has begun."""
+    return bool(text.strip()) and (error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string"))
+
+
 def is_json(text: str) -> bool:
     """Whether a text begins as JSON: with an object or a list, and not with Python's quotes."""
     return text.lstrip()[:1] in ("{", "[") and not _PYTHON.match(text)
@@ -240,6 +245,10 @@ def parsed(text: str, where: str) -> Any:
     except RecursionError as error:
         raise UsageError(f"{where}: nested too deeply") from error
     except ValueError as error:  # not JSON, or a number of thousands of digits
+        if isinstance(error, json.JSONDecodeError) and _ends_early(error, text):
+            raise NotJSONError(
+                f"{where}: not JSON: it ends in the middle of a value. It was cut off, or its program stopped"
+            ) from error
         raise NotJSONError(f"{where}: not JSON ({str(error).splitlines()[0]})") from error
     return value
 

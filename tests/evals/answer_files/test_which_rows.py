@@ -324,3 +324,17 @@ def test_an_object_of_ids_is_read_by_its_path(tmp_path: Path) -> None:
     columns = {"response": "value", "problem_id": "problem_id"}
     report = rlvr.grade(path, rows="outputs.*", columns=columns, gold=golds, policy="qwen")
     assert report["verdicts"] == {"correct": 40}
+
+
+@pytest.mark.parametrize("text", ['{"a": 1,\n "result":', '[{"gold": "1", "response": "so', '{"gold": "1", "resp'])
+def test_a_json_file_that_breaks_off_says_so(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(text)
+    with pytest.raises(UsageError, match="not JSON: it ends in the middle of a value"):
+        rlvr.grade(path)
+
+
+def test_verdicts_beside_responses_without_golds_are_named(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [{"problem_id": "a", "response": "5", "is_correct": True}]
+    with pytest.raises(UsageError, match="To check a score by is_correct alone, type rlvr audit FILE printed=SCORE"):
+        rlvr.grade(write(tmp_path / "a.jsonl", rows), columns={"response": "response"})

@@ -282,3 +282,10 @@ def test_a_log_in_pythons_quotes_is_not_called_damaged(tmp_path):
         read_curve(path.read_text())
     with pytest.raises(UsageError, match="line 1: this text is no table"):
         rlvr.grade(path)
+
+
+def test_rows_of_a_step_that_differ_in_time_alone_are_joined():
+    rows = [{"step": 1, "loss": 5, "timestamp": 10}, {"step": 1, "acc": 6, "timestamp": 11}, {"step": 2, "loss": 4}]
+    read = read_curve("".join(json.dumps(row) + "\n" for row in rows))
+    assert read.attrs["replaced"][0] == 0 and read["acc"].dropna().tolist() == [6]
+    assert read_curve("step,timestamp\n1,5\n1,6\n2,7\n").attrs["replaced"] == (0, 0, 0)
