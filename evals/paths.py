@@ -141,9 +141,13 @@ def row_filter(path: str, value: object = None) -> str:
     return shlex.quote(f"rows={path}" if value is None else f"rows={path}?{value}")
 
 
-def refuse_mixed(path: Path, rows: Sequence[Mapping[str, object]], columns: Mapping[str, str]) -> None:
+def refuse_mixed(
+    path: Path, rows: Sequence[Mapping[str, object]], columns: Mapping[str, str], in_part: bool = True
+) -> None:
     """Refuse rows of several kinds, as a log of events has: a column that some have and others lack.
 
+    Args:
+        in_part: the command takes `rows=`, which reads those that have it.
     Raises:
         UsageError: it names the first such row, and how to keep those that have it.
     """
@@ -157,5 +161,5 @@ def refuse_mixed(path: Path, rows: Sequence[Mapping[str, object]], columns: Mapp
         source, has = columns[column], len(rows) - len(numbers)
         raise UsageError(
             f"{path}, row {numbers[0]}: no column {source!r} for {column}, which {has} of {len(rows)} "
-            f"rows have. To keep those, type {row_filter(source)}"
+            f"rows have. {f'To keep those, type {row_filter(source)}' if in_part else 'Write those to their own file'}"
         )

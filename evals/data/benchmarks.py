@@ -204,7 +204,7 @@ def load(
     if reader := metadata.get("reader"):
         rows = [_read_as(reader, row, f"{name}, row {number} of {source}") for number, row in enumerate(rows, 1)]
     if user_file:
-        refuse_mixed(Path(source), rows, user_file.columns)
+        refuse_mixed(Path(source), rows, user_file.columns, in_part=False)
         rows = [_as_named(row, user_file.columns, f"{name}, row {n} of {source}") for n, row in enumerate(rows, 1)]
     problems = _problems(name, rows, metadata.get("columns") or {}, source, metadata.get("answer_after"))
     if user_file:

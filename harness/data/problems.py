@@ -239,7 +239,7 @@ def _mapped(at: Source, file: Path) -> Iterator[dict[str, object]]:
         UsageError: some or all rows have no such column.
     """
     rows = list(file_rows(file))
-    refuse_mixed(file, rows, at.columns)
+    refuse_mixed(file, rows, at.columns, in_part=False)
     for row in rows:
         values = {column: reach(row, source_column) for column, source_column in at.columns.items()}
         for column, source_column in at.columns.items():

@@ -13,7 +13,7 @@ from evals.answer_files.items import items_as_rows
 from evals.answer_files.reading import Reading
 from evals.audit.curves import read_curve
 from evals.errors import UsageError
-from evals.paths import conditions_of, kept, row_filter
+from evals.paths import conditions_of, kept, refuse_mixed, row_filter
 
 ROWS = [
     {"model": model, "id": number, "gold": str(number), "response": rf"\boxed{{{number if right else 9}}}"}
@@ -338,3 +338,11 @@ def test_verdicts_beside_responses_without_golds_are_named(tmp_path: Path) -> No
     rows: list[dict[str, object]] = [{"problem_id": "a", "response": "5", "is_correct": True}]
     with pytest.raises(UsageError, match="To check a score by is_correct alone, type rlvr audit FILE printed=SCORE"):
         rlvr.grade(write(tmp_path / "a.jsonl", rows), columns={"response": "response"})
+
+
+@pytest.mark.parametrize(("in_part", "advice"), [(True, "type rows=gold"), (False, "Write those to their own file")])
+def test_a_command_without_rows_does_not_advise_it(in_part: bool, advice: str) -> None:
+    """`rlvr eval` and a training read whole files."""
+    with pytest.raises(UsageError, match=advice) as error:
+        refuse_mixed(Path("a.jsonl"), [{"gold": 1}, {}], {"answer": "gold"}, in_part)
+    assert ("rows=" in str(error.value)) is in_part
