@@ -109,6 +109,11 @@ MORE_FOR_DECIMAL = 2
 _MORE_FOR_CUT = 3
 _MORE_FOR_INTEGER = 3
 
+# A program prints a number of 64 bits with 16 or 17 significant digits at most. Its arithmetic keeps 15 of them.
+_DIGITS_OF_A_PROGRAM = (16, 17)
+_KEPT_BY_A_PROGRAM = 15
+_LARGEST_OF_A_PROGRAM = 10**12  # a larger number would be off by a hundredth or more
+
 
 @dataclass(frozen=True)
 class Number:
@@ -137,7 +142,7 @@ def without_separators(text: str) -> str:
 
 
 def same_number(gold: Number, answer: Number, digits: int) -> bool:
-    """Equal, or one is a correct rounding of the other.
+    """Equal, or one is a correct rounding of the other, or one is the other as a program prints it.
 
     A decimal stands for an exact value (`1/3`) if it has at least `digits` significant digits, trailing zeros not
     counted, and for a longer decimal if it has at least two more. An integer is never a rounding of anything.
@@ -145,7 +150,10 @@ def same_number(gold: Number, answer: Number, digits: int) -> bool:
     if gold.value == answer.value:
         return True
     short, long = sorted((gold, answer), key=lambda n: (n.last is None, n.digits))
-    return rounds_to(long.value, short, digits + (long.last is not None) * MORE_FOR_DECIMAL)
+    if long.last is None:
+        return rounds_to(long.value, short, digits) or printed_by_program(long.value, short)
+    noise = short.digits < _KEPT_BY_A_PROGRAM and printed_by_program(short.value, long)
+    return noise or rounds_to(long.value, short, digits + MORE_FOR_DECIMAL)
 
 
 def rounds_to(value: Fraction, short: Number, needed: int) -> bool:
@@ -161,6 +169,16 @@ def rounds_to(value: Fraction, short: Number, needed: int) -> bool:
     off = abs(value - short.value)
     cut = short.digits >= needed + _MORE_FOR_CUT and abs(value) > abs(short.value)
     return off <= short.last / 2 or (cut and off < short.last)
+
+
+def printed_by_program(value: Fraction, shown: Number) -> bool:
+    """Whether `shown` is `value` as a program prints it after some arithmetic: 5.000000000000002 for 5.
+
+    The decimal has as many digits as a program prints, and agrees in the 15 digits that arithmetic keeps.
+    """
+    if shown.last is None or shown.digits not in _DIGITS_OF_A_PROGRAM or abs(value) >= _LARGEST_OF_A_PROGRAM:
+        return False
+    return abs(value - shown.value) <= shown.last * 10 ** (shown.digits - _KEPT_BY_A_PROGRAM) / 2
 
 
 def _signed(match: re.Match[str], value: Fraction) -> Fraction:

@@ -15,6 +15,7 @@ from evals.grading.numbers import (
     literal,
     number,
     plain,
+    printed_by_program,
     rounds_to,
     split,
     without_separators,
@@ -324,7 +325,8 @@ def rounded_value(gold: str, answer: str, same: Same) -> bool | None:
         if short is not None and number(exact) is None and not has_symbols(exact) and "," not in exact:
             value = constant(exact)
             if value is not None and (value == short.value or short.last is not None):
-                return value == short.value or rounds_to(value, short, same.conventions.digits)
+                rounded = rounds_to(value, short, same.conventions.digits) or printed_by_program(value, short)
+                return value == short.value or rounded
             return None
         decimals = [number(decimal) for decimal in re.findall(r"\d+\.\d+(?![\deE])", text)]
         if short is None and len(decimals) == 1 and decimals[0] and not re.search("[,=]", exact + text):

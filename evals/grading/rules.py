@@ -30,7 +30,7 @@ class Rule(NamedTuple):
 RULES = (
     Rule("text", form.text, "the same signs, spaces aside",
          (r"x^2+1", r"x^2 + 1"), ("1 1/2", "11/2")),
-    Rule("plain_number", form.plain_number, "two plain numbers: equal, or one the other's rounding",
+    Rule("plain_number", form.plain_number, "two plain numbers: equal, or one the other's rounding or float",
          ("1/3", "0.333"), ("1/3", "0.33")),
     Rule("cases", piecewise.same_cases, "functions by cases: the same values under the same conditions, or everywhere",
          (r"\begin{cases}1&x>0\\2&x<0\end{cases}", r"\begin{cases}2&x<0\\1&x>0\end{cases}"),

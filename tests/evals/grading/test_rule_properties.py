@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 
 import pytest
@@ -47,6 +48,16 @@ def test_a_percentage_may_round(above, below, places):
     off = f"{float(percent + Fraction(2, 10**places)):.{places}f}"  # two units of the last place away
     assume(not off.endswith("0"))  # 1.410 shows three digits, and may round 1.408
     assert not equal(rf"\frac{{{above}}}{{{below}}}", off + r"\%")
+
+
+@given(st.integers(1, 10**9), st.integers(1, 10**9), st.integers(0, 4))
+def test_a_sum_of_a_program(first, second, places):
+    # two decimals become floats, and are added: three errors of at most 2^-53, and half a digit that is not printed
+    # in all at most 4 * 2^-53 = 4.5e-16, below 5e-16, which half a unit of the 15th digit is at least
+    exact = Decimal(first + second).scaleb(-places)
+    added = first / 10**places + second / 10**places
+    assert equal(f"{exact:f}", repr(added)) and equal(repr(added), f"{exact:f}")
+    assert not equal(f"{exact:f}", f"-{added!r}")
 
 
 @given(COEFFICIENT, COEFFICIENT, st.integers(-9, 9))
