@@ -178,7 +178,7 @@ def printed_by_program(value: Fraction, shown: Number) -> bool:
     """
     if shown.last is None or shown.digits not in _DIGITS_OF_A_PROGRAM or abs(value) >= _LARGEST_OF_A_PROGRAM:
         return False
-    return abs(value - shown.value) <= shown.last * 10 ** (shown.digits - _KEPT_BY_A_PROGRAM) / 2
+    return bool(abs(value - shown.value) <= shown.last * 10 ** (shown.digits - _KEPT_BY_A_PROGRAM) / 2)
 
 
 def _signed(match: re.Match[str], value: Fraction) -> Fraction:
