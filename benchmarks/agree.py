@@ -365,7 +365,6 @@ def document() -> Iterator[str]:
 
 
 def measured_rates() -> Iterator[str]:
-    """The section of the measured samples of public models."""
     models = [model for model in measured() if 0.1 <= model.mean <= 0.95]
     real, made_up = ([model for model in models if model.made_up == kind] for kind in (False, True))
     yield "\n## False differences with measured rates\n"
@@ -398,7 +397,6 @@ def measured_rates() -> Iterator[str]:
 
 
 def training_seeds() -> Iterator[str]:
-    """The section of methods against themselves, with training seeds."""
     yield "\n## False differences with training seeds\n"
     yield (
         "Both sides train the same method. The seeds have a normal spread of 1.9 points, and the command knows this "
@@ -413,7 +411,6 @@ def training_seeds() -> Iterator[str]:
 
 
 def power_of_gaps() -> Iterator[str]:
-    """The section of models that differ."""
     yield "\n## Power\n"
     yield (
         "Two models differ by the gap in their means. Their rates have a mean of 0.5 and a spread of 0.5. Each "

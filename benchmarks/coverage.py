@@ -236,7 +236,6 @@ def document() -> Iterator[str]:
 
 
 def several_seeds() -> Iterator[str]:
-    """The section of scores and differences of several training seeds."""
     yield "\n## Several training seeds\n"
     yield (
         "A cell is the coverage in percent (width in points). Each column is a standard deviation between training "
@@ -262,7 +261,6 @@ def several_seeds() -> Iterator[str]:
 
 
 def hidden_collapse() -> Iterator[str]:
-    """The section of a method of which one training in ten collapses."""
     yield "\n## A collapse that the seeds do not show, against an untrained model\n"
     yield (
         "The untrained model has the same mean as the method (500 problems, 4 samples). One training in ten ends far "
@@ -279,7 +277,6 @@ def hidden_collapse() -> Iterator[str]:
 
 
 def against_itself() -> Iterator[str]:
-    """The section of the verdicts on a method and itself."""
     yield "\n## False verdicts: a method against itself\n"
     yield (
         "Three benchmarks of 48 problems, 16 samples, Holm over the three. A cell is the percentage of simulations "

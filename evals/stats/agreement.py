@@ -179,7 +179,7 @@ class Agreement:
         case = self.worst if self.cases else None
         if case is None or case.counts is None:
             return None
-        a, b = _scores(self, case)[0]
+        a, b = next(_corners(case.counts, (self.a.seeds, self.b.seeds)))
         gap = smallest_gap(a, b, lambda x, y: answer(self._chance(x, y)))
         return None if gap is None else 100 * gap
 
@@ -333,11 +333,6 @@ def _corners(counts: tuple[Counts, Counts], seeds: tuple[int, int]) -> Iterator[
             yield Score(x, a.tries, seeds[0]), Score(y, b.tries, seeds[1])
     if a.low / a.tries <= b.high / b.tries and b.low / b.tries <= a.high / a.tries:  # the same score may be behind both
         yield Score(0, a.tries, seeds[0]), Score(0, b.tries, seeds[1])
-
-
-def _scores(pair: Agreement, case: Case) -> list[tuple[Score, Score]]:
-    assert case.counts is not None
-    return list(_corners(case.counts, (pair.a.seeds, pair.b.seeds)))
 
 
 def _samples(a: Side, b: Side) -> list[tuple[int, int]]:

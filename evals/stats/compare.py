@@ -314,7 +314,7 @@ def compare_average(
     Args:
         ks: for metrics of k: the first of them that a benchmark allows. (): the most samples that both runs have there.
     """
-    pairs, values, counts, used = [], [], [], []
+    pairs, counts, used = [], [], []
     for benchmark in benchmarks:
         tables = a.tables[benchmark], b.tables[benchmark]
         count = _counts(benchmark, *tables)
@@ -324,7 +324,6 @@ def compare_average(
         if not of_a.shape[1]:
             raise UsageError(f"{benchmark}: no problem has {metric_name(metric, k)} in both runs")
         pairs.append((of_a, of_b))
-        values.append((of_a.mean(), of_b.mean()))
         counts.append(count)
         used.append(k)
     result = paired_average(pairs, trained=(a.trained, b.trained), bounds=bounds_of(metric), margin=margin)
@@ -343,8 +342,8 @@ def compare_average(
         scores_a=_means([_seed_scores(of_a, a) for of_a, _ in pairs]),
         scores_b=_means([_seed_scores(of_b, b) for _, of_b in pairs]),
         problems=sum(table.shape[1] for table, _ in pairs),
-        a=float(sum(x for x, _ in values) / len(values)),
-        b=float(sum(y for _, y in values) / len(values)),
+        a=float(sum(of_a.mean() for of_a, _ in pairs) / len(pairs)),
+        b=float(sum(of_b.mean() for _, of_b in pairs) / len(pairs)),
         k=k,
         margin=margin,
     )
