@@ -33,9 +33,8 @@ MORE_DIGITS = 2_000  # where 200 are lost in sums, and the constants are made of
 _SEED = 20_240_917
 _POINTS = 12
 _FEWEST = 3  # points at which both sides must be real before they count as equal
-Point = Mapping[
-    str, Value
-]  # Fractions; the imaginary unit; how a logarithm is read; whether inside a limit or integral
+# Fractions; the imaginary unit; how a logarithm is read; whether inside a limit or integral
+Point = Mapping[str, Value]
 
 
 class UndecidedError(ArithmeticError):
@@ -52,9 +51,8 @@ _UNKNOWN = object()
 _MOST_WORK = 150_000  # operations, of all points together
 _LARGEST_WRITTEN = mpf(10) ** 10**9
 _MOST_TERMS = 200  # terms of a sum or product over an index, where it is not rational
-_LARGEST_ARGUMENT = (
-    mpf(10) ** 60
-)  # the largest argument of a function or a power. The working precision knows nothing of larger ones.
+# the largest argument of a function or a power. The working precision knows nothing of larger ones.
+_LARGEST_ARGUMENT = mpf(10) ** 60
 
 
 @lru_cache(maxsize=4)
