@@ -140,7 +140,7 @@ def _blocks(text: str, defines: re.Pattern[str] | None) -> Iterator[Code]:
     lines = text.splitlines(keepends=True)
     inside: list[str] = []  # lines of the open block
     fence, indent, open_ = "", 0, False
-    strings = _TripleQuotes()  # of the open block. Until the first block, of code that stands without a fence
+    strings = _TripleQuotes()  # those of the open block. Before the first block: those of code without a fence
     for number, line in enumerate(lines):
         match = _FENCE.match(line.rstrip("\n"))
         code = open_ or _begun_in_prompt(islice(lines, number), match, defines)
