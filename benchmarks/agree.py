@@ -44,6 +44,7 @@ RUNS = 2000
 SUBSETS = 20  # drawn from the problems of a model
 PROBLEMS = (15, 30, 83, 198, 500, 1319)
 SAMPLES = ((1, 1), (1, 4), (4, 4), (1, 64), (16, 16), (16, 64), (64, 64))
+HEADER = " | ".join(f"{a} and {b}" for a, b in SAMPLES)
 GAPS = (0.05, 0.1, 0.2)
 
 
@@ -318,8 +319,7 @@ def document() -> Iterator[str]:
         f"deviation of a cell is {100 * (0.05 * 0.95 / RUNS) ** 0.5:.1f} at 5 %, and "
         f"{100 * (0.01 * 0.99 / RUNS / len(MEANS)) ** 0.5:.1f} at 1 %.\n"
     )
-    header = [f"{a} and {b}" for a, b in SAMPLES]
-    yield f"| rates | problems | {' | '.join(header)} |"
+    yield f"| rates | problems | {HEADER} |"
     yield "|---|---:|" + "---:|" * len(SAMPLES)
     for problems in PROBLEMS:
         worst = [max(false(make, problems, samples, RUNS) for make in HOSTILE.values()) for samples in SAMPLES]
@@ -336,59 +336,9 @@ def document() -> Iterator[str]:
         "spreads, such as Countdown's below, the rule is wrong more often, but never more often than in the hostile "
         "rows."
     )
-    models = [model for model in measured() if 0.1 <= model.mean <= 0.95]
-    real, made_up = ([model for model in models if model.made_up == kind] for kind in (False, True))
-    yield "\n## False differences with measured rates\n"
-    yield (
-        f"These models have several samples of each problem ([the counts](ledger/rates.csv), [licences]("
-        f"ledger/repositories.csv)). The limit is {100 * TYPICAL_LEVEL:g} % if the rates have the assumed spread "
-        f"of {RHO:g} or more, and {100 * LEVEL:g} % otherwise. For AIME, AMC and MATH-500, we found no public file "
-        "with several samples per problem. The models have mean rates of 10 to 95 %. One standard deviation of a "
-        f"cell is {100 * (0.01 * 0.99 / RUNS) ** 0.5:.1f} at 1 %.\n"
-    )
-    columns = (
-        f"| model, benchmark | spread | problems | {' | '.join(header)} |\n|---|---:|---:|{'---:|' * len(SAMPLES)}"
-    )
-    yield (
-        "The first table simulates with rates. The rates are the measured shares, moved towards their mean until "
-        "they have the measured spread.\n"
-    )
-    yield columns
-    yield from real_rows(real)
-    yield (
-        "\nThe second table uses no rates. Both sides get measured samples, and no sample is used twice. A dash "
-        "means that there are too few samples.\n"
-    )
-    yield columns
-    yield from split_rows(real)
-    yield (
-        "\nThe third table has made-up tasks with similar problems. If a row has several models, a cell shows the "
-        "largest value.\n"
-    )
-    yield columns
-    yield from real_rows(made_up)
-    yield "\n## False differences with training seeds\n"
-    yield (
-        "Both sides train the same method. The seeds have a normal spread of 1.9 points, and the command knows this "
-        f"spread. Rates have a mean of 0.5 and a spread of {RHO:g}. Each cell has {RUNS // 4} pairs.\n"
-    )
-    pairs = ((1, 1), (1, 3), (3, 3))
-    yield f"| problems | samples | {' | '.join(f'{a} and {b} seeds' for a, b in pairs)} |"
-    yield "|---:|---:|---:|---:|---:|"
-    for problems, samples in ((30, 16), (500, 4)):
-        shares = [false_with_seeds(problems, samples, seeds, 0.019, RUNS // 4) for seeds in pairs]
-        yield f"| {problems} | {samples} | {' | '.join(f'{100 * value:.1f}' for value in shares)} |"
-    yield "\n## Power\n"
-    yield (
-        "Two models differ by the gap in their means. Their rates have a mean of 0.5 and a spread of 0.5. Each "
-        f'cell has {RUNS // 10} pairs, and shows how often the answer is "a difference".\n'
-    )
-    yield f"| problems | gap in points | {' | '.join(header)} |"
-    yield "|---:|---:|" + "---:|" * len(SAMPLES)
-    for problems in PROBLEMS:
-        for gap in GAPS:
-            shares = [power(gap, problems, samples, RUNS // 10) for samples in SAMPLES]
-            yield f"| {problems:,} | {100 * gap:g} | {' | '.join(f'{100 * value:.0f}' for value in shares)} |"
+    yield from measured_rates()
+    yield from training_seeds()
+    yield from power_of_gaps()
     yield "\n## The spread of public models' rates\n"
     yield (
         f"The typical probability uses {RHO:g}. The table has public models with means from 10 to 90 %. A low spread "
@@ -412,6 +362,66 @@ def document() -> Iterator[str]:
         yield f"| {target:g} | {tried} | {100 * wrong / tried:.1f} |"
     tried, wrong = sum(row[1] for row in rows), sum(row[2] for row in rows)
     yield f"| all | {tried} | {100 * wrong / tried:.1f} |"
+
+
+def measured_rates() -> Iterator[str]:
+    models = [model for model in measured() if 0.1 <= model.mean <= 0.95]
+    real, made_up = ([model for model in models if model.made_up == kind] for kind in (False, True))
+    yield "\n## False differences with measured rates\n"
+    yield (
+        f"These models have several samples of each problem ([the counts](ledger/rates.csv), [licences]("
+        f"ledger/repositories.csv)). The limit is {100 * TYPICAL_LEVEL:g} % if the rates have the assumed spread "
+        f"of {RHO:g} or more, and {100 * LEVEL:g} % otherwise. For AIME, AMC and MATH-500, we found no public file "
+        "with several samples per problem. The models have mean rates of 10 to 95 %. One standard deviation of a "
+        f"cell is {100 * (0.01 * 0.99 / RUNS) ** 0.5:.1f} at 1 %.\n"
+    )
+    columns = f"| model, benchmark | spread | problems | {HEADER} |\n|---|---:|---:|{'---:|' * len(SAMPLES)}"
+    yield (
+        "The first table simulates with rates. The rates are the measured shares, moved towards their mean until "
+        "they have the measured spread.\n"
+    )
+    yield columns
+    yield from real_rows(real)
+    yield (
+        "\nThe second table uses no rates. Both sides get measured samples, and no sample is used twice. A dash "
+        "means that there are too few samples.\n"
+    )
+    yield columns
+    yield from split_rows(real)
+    yield (
+        "\nThe third table has made-up tasks with similar problems. If a row has several models, a cell shows the "
+        "largest value.\n"
+    )
+    yield columns
+    yield from real_rows(made_up)
+
+
+def training_seeds() -> Iterator[str]:
+    yield "\n## False differences with training seeds\n"
+    yield (
+        "Both sides train the same method. The seeds have a normal spread of 1.9 points, and the command knows this "
+        f"spread. Rates have a mean of 0.5 and a spread of {RHO:g}. Each cell has {RUNS // 4} pairs.\n"
+    )
+    pairs = ((1, 1), (1, 3), (3, 3))
+    yield f"| problems | samples | {' | '.join(f'{a} and {b} seeds' for a, b in pairs)} |"
+    yield "|---:|---:|---:|---:|---:|"
+    for problems, samples in ((30, 16), (500, 4)):
+        shares = [false_with_seeds(problems, samples, seeds, 0.019, RUNS // 4) for seeds in pairs]
+        yield f"| {problems} | {samples} | {' | '.join(f'{100 * value:.1f}' for value in shares)} |"
+
+
+def power_of_gaps() -> Iterator[str]:
+    yield "\n## Power\n"
+    yield (
+        "Two models differ by the gap in their means. Their rates have a mean of 0.5 and a spread of 0.5. Each "
+        f'cell has {RUNS // 10} pairs, and shows how often the answer is "a difference".\n'
+    )
+    yield f"| problems | gap in points | {HEADER} |"
+    yield "|---:|---:|" + "---:|" * len(SAMPLES)
+    for problems in PROBLEMS:
+        for gap in GAPS:
+            shares = [power(gap, problems, samples, RUNS // 10) for samples in SAMPLES]
+            yield f"| {problems:,} | {100 * gap:g} | {' | '.join(f'{100 * value:.0f}' for value in shares)} |"
 
 
 def main() -> None:

@@ -229,6 +229,13 @@ def document() -> Iterator[str]:
     yield from one_seed()
     yield from coverage_of_k.scores(RUNS, AGAIN)
     yield from coverage_of_k.differences(RUNS, AGAIN)
+    yield from several_seeds()
+    yield from coverage_collapses.lines(COMPARISONS)
+    yield from hidden_collapse()
+    yield from against_itself()
+
+
+def several_seeds() -> Iterator[str]:
     yield "\n## Several training seeds\n"
     yield (
         "A cell is the coverage in percent (width in points). Each column is a standard deviation between training "
@@ -243,17 +250,17 @@ def document() -> Iterator[str]:
             yield "|---:|---|" + "---:|" * len(DEVIATIONS) + "---:|"
             for seeds in SEEDS:
                 for shape in SHAPES:
-                    simulated = []
-                    for deviation in DEVIATIONS:
-                        trained = Trained(seeds, problems, samples, shape, deviation)
-                        if title == "a score":
-                            simulated.append(score_of_seeds(trained))
-                        else:
-                            simulated.append(difference_of_seeds(trained, untrained="untrained" in title))
+                    arms = [Trained(seeds, problems, samples, shape, deviation) for deviation in DEVIATIONS]
+                    if title == "a score":
+                        simulated = [score_of_seeds(arm) for arm in arms]
+                    else:
+                        simulated = [difference_of_seeds(arm, untrained="untrained" in title) for arm in arms]
                     worst += [(c.covered, f"{title}, {problems} problems, {seeds} seeds, {shape}") for c in simulated]
                     yield f"| {seeds} | {shape} | " + " | ".join(map(str, simulated)) + " | " + lowest(simulated) + " |"
     yield f"\nThe worst of these cells: {100 * min(worst)[0]:.1f} % ({min(worst)[1]})."
-    yield from coverage_collapses.lines(COMPARISONS)
+
+
+def hidden_collapse() -> Iterator[str]:
     yield "\n## A collapse that the seeds do not show, against an untrained model\n"
     yield (
         "The untrained model has the same mean as the method (500 problems, 4 samples). One training in ten ends far "
@@ -267,6 +274,9 @@ def document() -> Iterator[str]:
         pairs = [rare_collapse(Trained(seeds, 500, 4, "rare collapse", drop / (10 / 3))) for drop in drops]
         cells = " | ".join(f"{100 * a.covered:.1f} ({100 * b.covered:.1f})" for a, b in pairs)
         yield f"| {seeds} | {cells} | {lowest(a for a, _ in pairs)} ({lowest(b for _, b in pairs)}) |"
+
+
+def against_itself() -> Iterator[str]:
     yield "\n## False verdicts: a method against itself\n"
     yield (
         "Three benchmarks of 48 problems, 16 samples, Holm over the three. A cell is the percentage of simulations "

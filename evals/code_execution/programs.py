@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from evals.errors import UsageError
@@ -139,21 +140,13 @@ def _blocks(text: str, defines: re.Pattern[str] | None) -> Iterator[Code]:
     lines = text.splitlines(keepends=True)
     inside: list[str] = []  # lines of the open block
     fence, indent, open_ = "", 0, False
-    strings = (
-        _TripleQuotes()
-    )  # the strings of the open block, and until the first block those of code that stands without a fence
+    strings = _TripleQuotes()  # those of the open block. Before the first block: those of code without a fence
     for number, line in enumerate(lines):
         match = _FENCE.match(line.rstrip("\n"))
-        code = open_ or (
-            match is not None
-            and defines is not None
-            and _IN_LIST.fullmatch(match["before"]) is not None
-            and _is_code("".join(lines[:number]), defines)
-        )
-        if match is None or (code and strings.open and strings.closes(lines[number + 1 :])):
-            if open_:
-                inside.append(_dedented(line, indent))
-            strings.read(inside[-1] if open_ else line)
+        code = open_ or _begun_in_prompt(islice(lines, number), match, defines)
+        if match is None or (code and strings.closes(lines[number + 1 :])):
+            inside.append(_dedented(line, indent))
+            strings.read(inside[-1])
             continue
         before, info = match["before"], match["info"].strip()
         alone = _IN_LIST.fullmatch(before) is not None
@@ -198,8 +191,8 @@ class _TripleQuotes:
             at, self.open = match.end(), match[1] or ""
 
     def closes(self, lines: list[str]) -> bool:
-        """Whether a later line before the next block ends the string."""
-        for line in lines:
+        """Whether a later line before the next block ends an open string."""
+        for line in lines if self.open else ():
             if self.open in line:
                 return True
             if (
@@ -211,8 +204,11 @@ class _TripleQuotes:
         return False
 
 
-def _is_code(text: str, defines: re.Pattern[str]) -> bool:
-    """Whether the text before a fence is a block that the prompt opened: it defines the function, or is a body."""
+def _begun_in_prompt(lines: Iterable[str], fence: re.Match[str] | None, defines: re.Pattern[str] | None) -> bool:
+    """Whether the lines before a fence are a block that the prompt opened: they define the function, or are a body."""
+    if fence is None or defines is None or _IN_LIST.fullmatch(fence["before"]) is None:
+        return False
+    text = "".join(lines)
     first = next((line for line in text.splitlines() if line.strip()), "")
     return bool(defines.search(text)) or first.startswith(("    ", "\t"))
 

@@ -305,16 +305,7 @@ def _checked(protocol: Protocol, name: str) -> list[str]:
 
 def _misfits(protocol: Protocol, benchmark: str) -> Iterator[str]:
     at = partial(protocol.value, benchmark=benchmark)
-    for name in ("n", "max_tokens", "rows"):
-        if not (_whole(at(name)) and at(name) >= 1) and not (name == "rows" and at(name) is None):
-            yield f"{name}={at(name)!r}, expected a whole number >= 1"
-    if not (_number(at("temperature")) and at("temperature") >= 0):
-        yield f"temperature={at('temperature')!r}, expected a number >= 0"
-    if not (_number(at("top_p")) and 0 < at("top_p") <= 1):
-        yield f"top_p={at('top_p')!r}, expected a number in (0, 1]"
-    yield from _optional_misfits(at)
-    if not _whole(at("choice_seed")):
-        yield f"choice_seed={at('choice_seed')!r}, expected a whole number"
+    yield from _misfits_alone(at)
     if at("reasoning") not in READ:
         yield f"reasoning={at('reasoning')!r}. Expected one of {', '.join(READ)}"
     policies = ("prompt", *POLICIES, *PROGRAMS)
@@ -323,7 +314,7 @@ def _misfits(protocol: Protocol, benchmark: str) -> Iterator[str]:
     elif at("extraction") not in policies:
         yield f"extraction={at('extraction')!r}. Expected one of {', '.join(policies)}"
     ks = at("ks")
-    if not (_whole(at("n")) and at("n") >= 1):
+    if not _count(at("n")):
         return  # ks are judged by n
     if not isinstance(ks, tuple) or not ks or not all(_whole(k) and 1 <= k <= at("n") for k in ks):
         yield f"ks={ks!r}, expected one or more whole numbers from 1 to n={at('n')!r} (pass@k needs n >= k samples)"
@@ -361,10 +352,16 @@ def _prompt_misfits(protocol: Protocol, benchmark: str) -> Iterator[str]:
         yield f"{given}, but {benchmark} wants {default.asks_for}. Expected a policy for that, as {default.policy}"
 
 
-def _optional_misfits(at: Callable[[str], object]) -> Iterator[str]:
-    """The faults of the values that are off by default."""
+def _misfits_alone(at: Callable[[str], object]) -> Iterator[str]:
+    """The faults of the values that are judged without others."""
+    needed = ("n", "max_tokens", "temperature", "top_p", "choice_seed")  # the others may be null
     fits: dict[str, tuple[Callable[[object], bool], str]] = {
-        "top_k": (lambda v: _whole(v) and v >= 1, "a whole number >= 1, or null for all tokens"),
+        "n": (_count, "a whole number >= 1"),
+        "max_tokens": (_count, "a whole number >= 1"),
+        "rows": (_count, "a whole number >= 1"),
+        "temperature": (lambda v: _number(v) and v >= 0, "a number >= 0"),
+        "top_p": (lambda v: _number(v) and 0 < v <= 1, "a number in (0, 1]"),
+        "top_k": (_count, "a whole number >= 1, or null for all tokens"),
         "min_p": (lambda v: _number(v) and 0 <= v <= 1, "a number in [0, 1]"),
         "repetition_penalty": (lambda v: _number(v) and v > 0, "a number > 0 (1 is off)"),
         "stop": (
@@ -379,15 +376,20 @@ def _optional_misfits(at: Callable[[str], object]) -> Iterator[str]:
             lambda v: isinstance(v, Mapping) and not OF_A_REQUEST & v.keys(),
             f"pairs, as {{FIELD: VALUE}}, of fields that no option has: not {', '.join(sorted(OF_A_REQUEST))}",
         ),
+        "choice_seed": (_whole, "a whole number"),
     }
     for name, (check_one, wanted) in fits.items():
         value = at(name)
-        if value is not None and not check_one(value):
+        if (value is not None or name in needed) and not check_one(value):
             yield f"{name}={value!r}, expected {wanted}"
 
 
 def _whole(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _count(value: object) -> bool:
+    return _whole(value) and value >= 1
 
 
 def _number(value: object) -> TypeGuard[float]:

@@ -231,13 +231,10 @@ def conclusion(text: str) -> Conclusion:
     """The conclusion of a derivation (see the module's text)."""
     text = _HOPE.sub("", text[-_LONGEST:])
     text = re.sub(r"\n\s*(?=[=+]|-\s)", " ", _LOOK.sub(" ", _BREAK.sub(" \n ", _plain(text))))
-    parts = [part for line in text.split("\n") for part in _SENTENCE.split(line)]
-    sentences = [part.strip(" .,;:!\n") for part in parts if re.search(r"\w", part)]
+    sentences = _sentences(text)
     if not sentences:
         return _NOTHING
-    prose = len(_SPACED.findall(text)) >= _FEWEST_SPACED and _PROSE.search(text) is not None
-    not_read = Conclusion(None, unread=prose and max(map(len, text.split())) < _LONGEST_WORD)
-    last = sentences[-1]
+    not_read, last = Conclusion(None, unread=_is_prose(text)), sentences[-1]
     if parted(f"0 {last}") and len(sentences) > 1 and last.startswith("("):  # a parenthesis alone
         return _NOTHING if not is_dropped(last.strip("() ")) else conclusion(text.replace(last, ""))
     while (aside_match := _ASIDE.search(last)) is not None:
@@ -258,6 +255,16 @@ def conclusion(text: str) -> Conclusion:
     if value is None:
         return _NOTHING if _BOUND.search(clause) else not_read
     return Conclusion(value)
+
+
+def _sentences(text: str) -> list[str]:
+    parts = [part for line in text.split("\n") for part in _SENTENCE.split(line)]
+    return [part.strip(" .,;:!\n") for part in parts if re.search(r"\w", part)]
+
+
+def _is_prose(text: str) -> bool:
+    several = len(_SPACED.findall(text)) >= _FEWEST_SPACED and _PROSE.search(text) is not None
+    return several and max(map(len, text.split())) < _LONGEST_WORD
 
 
 def _stated(clause: str) -> str | None:

@@ -7,6 +7,7 @@ wool}`), a filler (`in total`). Anything else makes another answer of it, in any
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 
 from evals.grading.numbers import NUMBER_WORD, plain
 
@@ -113,7 +114,7 @@ def countable(written: str, singular: bool, known: frozenset[str]) -> bool:
     to it. A part of something (`of a pizza`).
 
     Args:
-        one: the number is 1, and a noun may be in the singular.
+        singular: the number is 1, and a noun may be in the singular.
         known: the words that are names of units.
     """
     if re.search(r"[,;:?!]", written):
@@ -121,21 +122,23 @@ def countable(written: str, singular: bool, known: frozenset[str]) -> bool:
     if not written.isascii():
         return bool(_GERMAN_NOUN.fullmatch(written.strip()))
     words: list[str] = re.findall(r"[a-z]+", written.lower())
-    if not words or any(
-        word in _NEVER or word in _DOUBT or len(word) == 1 or _ADVERB.fullmatch(word) or _FRACTIONS.fullmatch(word)
-        for word in words
-    ):
+    if not words or any(map(_in_no_phrase, words)):
         return False
-    if all(word in _ANY_COUNT for word in words):
+    if _ANY_COUNT.issuperset(words):
         return True
-    at = next((place for place, word in enumerate(words) if word in _BEHIND), len(words))
-    phrase, behind = words[:at], words[at:]
+    phrase = [*takewhile(lambda word: word not in _BEHIND, words)]
+    behind = words[len(phrase) :]
     if len(phrase) > _LONGEST_PHRASE or len(behind) > _MOST_BEHIND or _NO_PLACE & set(behind):
         return False
     if not phrase:
         return behind[0] == "of" and len(behind) > 1 and (behind[1] in _ARTICLES or _plural(behind[1], known))
     noun = next((word for word in reversed(phrase) if word not in _AFTER), "")
     return singular or not noun or _plural(noun, known)
+
+
+def _in_no_phrase(word: str) -> bool:
+    never = word in _NEVER or word in _DOUBT or len(word) == 1
+    return never or bool(_ADVERB.fullmatch(word) or _FRACTIONS.fullmatch(word))
 
 
 def _plural(word: str, known: frozenset[str]) -> bool:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from math import inf
@@ -33,9 +33,8 @@ MORE_DIGITS = 2_000  # where 200 are lost in sums, and the constants are made of
 _SEED = 20_240_917
 _POINTS = 12
 _FEWEST = 3  # points at which both sides must be real before they count as equal
-Point = Mapping[
-    str, Value
-]  # Fractions; the imaginary unit; how a logarithm is read; whether inside a limit or integral
+# Fractions; the imaginary unit; how a logarithm is read; whether inside a limit or integral
+Point = Mapping[str, Value]
 
 
 class UndecidedError(ArithmeticError):
@@ -52,9 +51,8 @@ _UNKNOWN = object()
 _MOST_WORK = 150_000  # operations, of all points together
 _LARGEST_WRITTEN = mpf(10) ** 10**9
 _MOST_TERMS = 200  # terms of a sum or product over an index, where it is not rational
-_LARGEST_ARGUMENT = (
-    mpf(10) ** 60
-)  # the largest argument of a function or a power. The working precision knows nothing of larger ones.
+# the largest argument of a function or a power. The working precision knows nothing of larger ones.
+_LARGEST_ARGUMENT = mpf(10) ** 60
 
 
 @lru_cache(maxsize=4)
@@ -340,41 +338,51 @@ def _has_log(tree: Node) -> bool:
 
 
 def _agree(left: Node, right: Node, imaginary: bool, decimal: bool) -> bool:
+    both: Node = ("-", left, right)
     fixed = {"log": decimal, **({"i": mp.mpc(0, 1)} if imaginary else {})}
-    indexed = _has(left, _INDEXED) or _has(right, _INDEXED)
-    points = _points((symbols(left) | symbols(right)).difference(fixed), indexed)
-    if (_work(left) + _work(right)) * len(points) > _MOST_WORK and (_binds(left) or _binds(right)):
+    indexed = _has(both, _INDEXED)
+    points = _points(symbols(both).difference(fixed), indexed)
+    if (_work(left) + _work(right)) * len(points) > _MOST_WORK and _binds(both):
         return False
-    undecided, known = False, True  # known: where it is undecided, the gold's value is known and the answer's is not
-    verdicts: list[bool | None] = []
-    digits = DIGITS_LEFT if _to_fewer_digits(left) or _to_fewer_digits(right) else DIGITS
-    with mp.workdps(digits):
+    known = True  # where it is undecided, the gold's value is known and the answer's is not
+    verdicts: list[Value] = []
+    with mp.workdps(DIGITS_LEFT if _to_fewer_digits(both) else DIGITS):
         for point in points:
-            a, b = (_number(side, {**point, **fixed}, imaginary) for side in (left, right))
-            verdicts.append(_same(a, b))
-            if verdicts[-1] is None and a is not None and b is not None:
-                values = exact(left, point), exact(right, point)
-                if None not in values:
-                    verdicts[-1] = values[0] == values[1]
-                elif _apart(_size(left, a, point), _size(right, b, point)):
+            values = {**point, **fixed}
+            a, b = _number(left, values, imaginary), _number(right, values, imaginary)
+            verdicts.append(_verdict(left, right, a, b, point))
+            if verdicts[-1] is _UNKNOWN:
+                if _apart(_size(left, a, point), _size(right, b, point)):
                     return False
-                else:
-                    undecided = True
-                    known = known and b is _UNKNOWN and _to_the_last_digit(left, a, point)
+                known = known and b is _UNKNOWN and _to_the_last_digit(left, a, point)
     if False in verdicts:
         return False
     if verdicts.count(True) >= min(_FEWEST, len(points)):
         return True
+    undecided = _UNKNOWN in verdicts
     if (undecided or indexed) and normal(left) == normal(right):
         return True
-    if undecided and not points[0] and _algebraic(left) and _algebraic(right):
-        with mp.workdps(MORE_DIGITS):
-            same = _same(*(_number(side, fixed, imaginary) for side in (left, right)))
-        if same is not None:
-            return same
-    if undecided and not known:
+    same = _same_to_more_digits(both, fixed, imaginary) if undecided and not points[0] else None
+    if undecided and same is None and not known:
         raise UndecidedError("size: the values are too large to be compared, and their structures differ")
-    return False
+    return same is True
+
+
+def _verdict(left: Node, right: Node, a: Value, b: Value, point: Point) -> Value:
+    """Whether two trees with the values a and b are equal at a point. None without a value, `_UNKNOWN` where the
+    values are too large."""
+    verdict = _same(a, b)
+    if verdict is not None or a is None or b is None:
+        return verdict
+    values = exact(left, point), exact(right, point)
+    return _UNKNOWN if None in values else values[0] == values[1]
+
+
+def _same_to_more_digits(both: Node, fixed: Point, imaginary: bool) -> bool | None:
+    if not _algebraic(both):
+        return None
+    with mp.workdps(MORE_DIGITS):
+        return _same(*(_number(side, fixed, imaginary) for side in both[1:]))
 
 
 def _size(tree: Node, value: Value, point: Point) -> tuple[float, float] | None:
@@ -457,10 +465,10 @@ def same_equation(gold: Sequence[str], answer: Sequence[str], unknown: str = "",
     names = symbols(left) | symbols(right)
     if not symbols(left) or not symbols(right) or "i" in names:
         return None
-    derivatives = {name for name in names if "'" in name or name == unknown}
+    derivatives = {name for name in names if "'" in name} | (names & {unknown})
     with mp.workdps(DIGITS):
         points = _points(names)
-        ratios = [_ratio(left, right, point) for point in points]
+        ratios = _ratios(left, right, points)
         known = [ratio for ratio in ratios if ratio is not None]
         if len(known) < _FEWEST:
             return None
@@ -468,12 +476,10 @@ def same_equation(gold: Sequence[str], answer: Sequence[str], unknown: str = "",
             return False
         if derivatives:  # the ratio may change with all other symbols
             moved = [{**point, **{name: point[name] + 1 for name in derivatives}} for point in points]
-            moved_ratios = [_ratio(left, right, point) for point in moved]
-            pairs = [(a, b) for a, b in zip(ratios, moved_ratios, strict=True) if a and b]
+            pairs = [*filter(all, zip(ratios, _ratios(left, right, moved), strict=True))]
         else:
             pairs = [(known[0], ratio) for ratio in known if known[0]]
-        equal = len(pairs) >= _FEWEST and all(_same(a, b) for a, b in pairs)
-    return equal
+        return len(pairs) >= _FEWEST and all(_same(a, b) for a, b in pairs)
 
 
 def constant_ratio(gold: str, answer: str) -> Fraction | None:
@@ -483,7 +489,7 @@ def constant_ratio(gold: str, answer: str) -> Fraction | None:
     except UnsupportedError:
         return None
     with mp.workdps(DIGITS):
-        known = [_ratio(left, right, point) for point in _points(symbols(left) | symbols(right))]
+        known = _ratios(left, right, _points(symbols(left) | symbols(right)))
         if None in known or not all(_same(ratio, known[0]) for ratio in known):
             return None
         if known[0] and not mpf(10) ** -60 < abs(known[0]) < _largest():
@@ -491,9 +497,10 @@ def constant_ratio(gold: str, answer: str) -> Fraction | None:
         return Fraction(mp.nstr(known[0], 160, min_fixed=-mp.inf, max_fixed=mp.inf))
 
 
-def _ratio(left: Node, right: Node, point: Point) -> Value:
-    a, b = _number(left, point), _number(right, point)
-    return None if a is None or not b or a is _UNKNOWN or b is _UNKNOWN else a / b
+def _ratios(left: Node, right: Node, points: Iterable[Point]) -> list[Value]:
+    """The ratio of two trees at each point. None where it is not known."""
+    pairs = [(_number(left, point), _number(right, point)) for point in points]
+    return [None if a is None or not b or a is _UNKNOWN or b is _UNKNOWN else a / b for a, b in pairs]
 
 
 _DERIVATIVE = re.compile(r"(?P<dots>d?dot )?(?P<of>[A-Za-z]+)(?:(?P<primes>'+)|_d(?P<order>\d?)(?P<by>[A-Za-z]))?")

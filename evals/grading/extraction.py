@@ -312,8 +312,7 @@ def locate(text: str) -> str:
     an empty box does not count. In a text longer than 10,000 characters only boxes are looked for.
     """
     if len(text) > _LONGEST:
-        filled = [box for box in find_boxes(text) if box.content.strip()]
-        return joined(text, filled) if filled else text
+        return _in_boxes(text, find_boxes(text)) or text
     text = text[: turn.start()] if (turn := _TURN.search(text, 1)) else text
     if final := _final(text):
         return final
@@ -325,14 +324,18 @@ def locate(text: str) -> str:
         return locate(whole_text[1] or whole_text[2] or "")
     text = _BOLD.sub(r"\1", text)
     if contents := find_boxes(text):
-        filled = [box for box in contents if box.content.strip()]
-        return joined(text, filled) if filled else ""
+        return _in_boxes(text, contents)
     if stated := [*_ANSWER_STATED.finditer(text)]:
         sentence = re.split(r"[.!?:]\s|\n", text[: stated[-1].start()])[-1] + stated[-1][0]
         taken_back = _TAKEN_BACK.search(text, stated[-1].end())
         return text if taken_back or not concludes_answer(sentence.lstrip("*# ")) else stated[-1][1]
     alone = _SEGMENT.fullmatch(text)
     return alone[1] if alone and not _NO_STATEMENT.search(text.replace(alone[1], " ")) else text
+
+
+def _in_boxes(text: str, contents: Sequence[Box]) -> str:
+    filled = [box for box in contents if box.content.strip()]
+    return joined(text, filled) if filled else ""
 
 
 def _final(text: str) -> str:

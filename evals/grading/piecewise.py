@@ -74,14 +74,18 @@ def _same_function(left: list[Case], right: list[Case]) -> bool:
     domains = [joined([span for case in side for span in case.spans or ()]) for side in (left, right)]
     if domains[0] != domains[1]:
         return False
-    ends = sorted({cut.at for spans in known for span in spans for cut in span if abs(cut.at) != FAR})
-    points = {place + sign * step for place in ends for step in _STEPS for sign in (1, -1)}
-    points |= {place for place in ends if place.denominator < PLACES}  # others are not exact
-    points |= {(a + b) / 2 for a, b in pairwise(ends)}
     variable = variables.pop()
-    pairs = [(_value(left, point), _value(right, point), {variable: point}) for point in sorted(points)]
+    pairs = [(_value(left, point), _value(right, point), {variable: point}) for point in _points(known)]
     within = [(a, b, point) for a, b, point in pairs if a is not None and b is not None]
     return bool(within) and all(same_at(a, b, point) for a, b, point in within)
+
+
+def _points(sets: list[Spans]) -> list[Fraction]:
+    """Points in each part of these sets: at the ends of parts, near them and between them."""
+    ends = sorted({cut.at for spans in sets for span in spans for cut in span if abs(cut.at) != FAR})
+    points = {place + sign * step for place in ends for step in _STEPS for sign in (1, -1)}
+    points |= {place for place in ends if place.denominator < PLACES}  # others are not exact
+    return sorted(points | {(a + b) / 2 for a, b in pairwise(ends)})
 
 
 def _value(side: list[Case], point: Fraction) -> str | None:

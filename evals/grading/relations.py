@@ -124,16 +124,21 @@ def chain(gold: str, answer: str, same: Same) -> bool | None:
         gold = rows[0][0]
     if len(rows[1]) == 1:
         return same(gold, answer) if len(rows[0]) > 1 else None
-    first, last = rows[1][0], rows[1][-1]
-    constants = [side for side in rows[1] if not has_symbols(side)]
-    if len(constants) == len(rows[1]):  # 2+3=5, but 0=0 says nothing
+    return _states(rows[1], gold, same)
+
+
+def _states(sides: list[str], gold: str, same: Same) -> bool | None:
+    """Whether an equation or a longer chain states the gold's value. None: not decided here."""
+    first, last = sides[0], sides[-1]
+    constants = [side for side in sides if not has_symbols(side)]
+    if len(constants) == len(sides):  # 2+3=5, but 0=0 says nothing
         return len(set(map(literal, constants))) > 1 and all(same(gold, side) for side in constants)
     symbols = set(re.findall(r"[fghFGP]\([^()]*\)|[A-Za-z]", re.sub(r"\\[A-Za-z]+", "", first)))
     if len(symbols) < 2 or (literal(last) == "0" and _OF_A_LINE.search(first)):
         return False if len(symbols) > 1 else None  # the equation of a line is not 0
     if has_symbols(last):
         several = re.search(r"[\w})]\s*[-+]", first) and len(set(re.findall("[A-Za-z]", _CALL.sub("", first)))) > 1
-        return False if several or len(rows[1]) > 2 else same(gold, last)
+        return False if several or len(sides) > 2 else same(gold, last)
     return all(same(gold, side) for side in constants)  # m+n=13+29=42
 
 

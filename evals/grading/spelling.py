@@ -131,15 +131,11 @@ def _fonts(text: str) -> str:
 
 def _without_font(font: str, inside: str, after: str) -> str | None:
     """The mathematics in a font, or None where it is text."""
-    if re.search(r"(?<!\\)\$", inside):
-        parts = re.split(r"(?<!\\)\$", inside)
-        if len(parts) % 2 == 0:
-            return None
-        return "".join(
-            rf"\text{{{part}}}" if at % 2 == 0 and part.strip(" .,") else part for at, part in enumerate(parts)
-        )
-    upright = bool(re.fullmatch(_UPRIGHT, font)) or (font == "text" and inside.strip() in ("e", "i"))
-    if upright and (_CONSTANTS.fullmatch(inside) or (inside.strip() == "d" and _BEFORE_A_VARIABLE.match(after))):
+    parts = re.split(r"(?<!\\)\$", inside)
+    if len(parts) > 1:  # mathematics between dollar signs, and words
+        parts[::2] = [rf"\text{{{part}}}" if part.strip(" .,") else part for part in parts[::2]]
+        return "".join(parts) if len(parts) % 2 else None
+    if _is_upright(font, inside.strip(), after):
         return f" {inside.strip()} "
     if font == "mathbf" and re.fullmatch(r"\s*[RNZQC]\s*", inside):
         return rf"\mathbb{{{inside.strip()}}}"
@@ -155,6 +151,13 @@ def _without_font(font: str, inside: str, after: str) -> str | None:
     if "\\" in _ONLY_LOOK.sub(" ", inside) and not words:
         return f"{{{inside}}}"
     return None
+
+
+def _is_upright(font: str, sign: str, after: str) -> bool:
+    """Whether an upright sign is a constant, or the d of a differential."""
+    if not re.fullmatch(_UPRIGHT, font) and (font != "text" or sign not in ("e", "i")):
+        return False
+    return bool(_CONSTANTS.fullmatch(sign) or (sign == "d" and _BEFORE_A_VARIABLE.match(after)))
 
 
 _MOST_FONTS = 50

@@ -143,7 +143,7 @@ def evaluate(
                 programs if plan.prompt.policy in PROGRAMS else rewards if ":" in plan.prompt.policy else _GRADER,
                 show,
                 record,
-                check,
+                check or _go_on,
                 greedy,
             )
             for plan in plans
@@ -261,6 +261,10 @@ def _record(model_path: str | Path, protocol: Protocol, data_dir: str | Path | N
     }
 
 
+def _go_on(_: str) -> None:
+    """The check of an evaluation that nothing stops."""
+
+
 def _run(
     plan: Plan,
     store: SampleStore,
@@ -268,7 +272,7 @@ def _run(
     grader: Grader | ProgramGrader,
     show: bool,
     record: Mapping[str, object],
-    check: Callable[[str], object] | None = None,
+    check: Callable[[str], object] = _go_on,
     greedy: Greedy | None = None,
 ) -> Path:
     """Sample what is missing, grade everything, write the verdict table. `greedy` has the responses of earlier
@@ -280,13 +284,7 @@ def _run(
         ranges = store.grow(plan.n)
         decoding = json.dumps(plan.decoding.stated(), sort_keys=True)
         request_of = {request.key: (decoding, request.prompt_text) for request in plan.requests(0, plan.n)}
-        keys = set(request_of)
-        stored, ids = store.samples(), {problem.id for problem in plan.dataset.problems}
-        if strange := next((key[0] for key in stored if key[0] not in ids), None):
-            raise RefusedError(
-                f"{store.folder} holds samples of problem {strange!r}, which {plan.dataset.source} does not have: the "
-                "questions are the same, their ids are others. Use another folder (out=), or the same ids."
-            )
+        keys, stored = set(request_of), _stored(store, plan.dataset)
         samples = {key: sample for key, sample in stored.items() if key in keys}
         if known := [
             replace(greedy[request_of[key]], key=key)
@@ -297,23 +295,17 @@ def _run(
             samples.update((completion.key, completion) for completion in known)
         missing = len(keys) - len(samples)
         if show:
-            begins = "asking the server" if engine.tokenizer is None else "loading the model"
-            to_do = f"{begins} for {missing} samples" if missing else "measured already, nothing to sample"
-            if beyond := len(stored.keys() - keys):
-                to_do += f"; {beyond} more are kept, and left out here (n={plan.n} of {len(ids)} problems)"
-            logger.info(f"{name}: {to_do}")
+            logger.info(f"{name}: {_to_do(plan, engine, missing, len(stored.keys() - keys))}")
         live = Live(name, len(keys), len(samples), shown=bool(show and missing))
 
         def on_step(tokens: int) -> None:
             live.tokens(tokens, getattr(engine, "trouble", ""))
-            if check is not None:
-                check(live.state)
+            check(live.state)
 
         with _GradingQueue(plan, grader) as grading, live:
             grading.add(list(samples.values()))
             for chunk in _missing(plan, ranges, engine.chunk_rows, samples):
-                if check is not None:
-                    check(live.state)  # before the engine loads its model, or begins the next batch
+                check(live.state)  # before the engine loads its model, or begins the next batch
                 if PROMPT_NATS not in record:
                     record = {**record, PROMPT_NATS: _prompt_nats(engine, chunk, name)}
                 for completions in engine.generate(chunk, plan.decoding, on_step):
@@ -321,8 +313,7 @@ def _run(
                     samples.update((c.key, c) for c in completions)
                     grading.add(completions)
                     live.stored(len(completions))
-                    if check is not None:
-                        check(live.state)
+                    check(live.state)
             live.close()
             if show:
                 logger.info(f"{name}: grading {len(keys)} responses")
@@ -335,6 +326,26 @@ def _run(
         store.describe(record)
     greedy.update((request_of[key], sample) for key, sample in samples.items())
     return path
+
+
+def _stored(store: SampleStore, dataset: Benchmark) -> Mapping[Key, Completion]:
+    """The samples of earlier evaluations. Refuses those of problems that the benchmark does not have."""
+    samples, ids = store.samples(), {problem.id for problem in dataset.problems}
+    if strange := next((key[0] for key in samples if key[0] not in ids), None):
+        raise RefusedError(
+            f"{store.folder} holds samples of problem {strange!r}, which {dataset.source} does not have: the "
+            "questions are the same, their ids are others. Use another folder (out=), or the same ids."
+        )
+    return samples
+
+
+def _to_do(plan: Plan, engine: Engine, missing: int, beyond: int) -> str:
+    begins = "asking the server" if engine.tokenizer is None else "loading the model"
+    text = f"{begins} for {missing} samples" if missing else "measured already, nothing to sample"
+    if beyond:
+        problems = len({problem.id for problem in plan.dataset.problems})
+        text += f"; {beyond} more are kept, and left out here (n={plan.n} of {problems} problems)"
+    return text
 
 
 def _prompt_nats(engine: Engine, requests: Sequence[Request], name: str) -> dict[str, float] | None:

@@ -179,7 +179,7 @@ class Agreement:
         case = self.worst if self.cases else None
         if case is None or case.counts is None:
             return None
-        a, b = _scores(self, case)[0]
+        a, b = next(_corners(case.counts, (self.a.seeds, self.b.seeds)))
         gap = smallest_gap(a, b, lambda x, y: answer(self._chance(x, y)))
         return None if gap is None else 100 * gap
 
@@ -335,11 +335,6 @@ def _corners(counts: tuple[Counts, Counts], seeds: tuple[int, int]) -> Iterator[
         yield Score(0, a.tries, seeds[0]), Score(0, b.tries, seeds[1])
 
 
-def _scores(pair: Agreement, case: Case) -> list[tuple[Score, Score]]:
-    assert case.counts is not None
-    return list(_corners(case.counts, (pair.a.seeds, pair.b.seeds)))
-
-
 def _samples(a: Side, b: Side) -> list[tuple[int, int]]:
     """The numbers of samples that the digits allow. Unknown on both sides, they are the same where they can be: the
     answers for the fewest and the most samples bound all others."""
@@ -415,15 +410,7 @@ def _notes(pair: Agreement) -> Iterator[str]:
     if unknown := [side.printed for side in (pair.a, pair.b) if side.samples is None and pair.setting.metric == "avg"]:
         yield f"n of {' and '.join(unknown)} is unknown. Every n from 1 to {LARGEST_N} that the digits allow was tried."
     for side, counts in zip((pair.a, pair.b), case.counts or (), strict=False):
-        if counts.how != "rounded":
-            how = "cut off" if counts.how == "cut" else "padded with zeros"
-            near = f"{counts.low} of {counts.tries} ({100 * counts.low / counts.tries:.3f})"
-            yield f"{side.printed} is not a share by rounding. It is {near}, {how}."
-        if side.best_of > 1:
-            yield (
-                f"{side.printed} is the best of {side.best_of}. The probabilities are multiplied by {side.best_of}, as "
-                "any of them could have been printed."
-            )
+        yield from _notes_of_score(side, counts)
     if pair.setting.metric != "avg":
         ks = "one try per problem" if case.counts else "Hoeffding's inequality over blocks of k samples"
         metric = pair.setting.metric
@@ -444,6 +431,18 @@ def _notes(pair: Agreement) -> Iterator[str]:
         yield f"Seeds: {spread}. It is a model, not a bound."
     if pair.family > 1:
         yield f"Holm's correction over {pair.family} pairs."
+
+
+def _notes_of_score(side: Side, counts: Counts) -> Iterator[str]:
+    if counts.how != "rounded":
+        how = "cut off" if counts.how == "cut" else "padded with zeros"
+        near = f"{counts.low} of {counts.tries} ({100 * counts.low / counts.tries:.3f})"
+        yield f"{side.printed} is not a share by rounding. It is {near}, {how}."
+    if side.best_of > 1:
+        yield (
+            f"{side.printed} is the best of {side.best_of}. The probabilities are multiplied by {side.best_of}, as "
+            "any of them could have been printed."
+        )
 
 
 def _shown(probability: float, before: str = "") -> str:

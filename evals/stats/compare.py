@@ -264,13 +264,7 @@ def compare_runs(
         ValueError: an unknown metric, or as `score`.
     """
     check_request(metrics, ks or ())
-    common = [name for name in a.tables if name in b.tables]
-    if not common:
-        has = "; ".join(f"{run.name} has {', '.join(run.tables) or 'no verdicts'}" for run in (a, b))
-        raise UsageError(f"no benchmark in common: {has} (rlvr grade FILE benchmark=NAME out=FILE names a file's)")
-    if strange := [name for name in benchmarks or () if name not in common]:
-        raise UsageError(f"benchmarks: expected some of {', '.join(common)} (in both runs), got {strange[0]!r}")
-    chosen = [name for name in common if benchmarks is None or name in benchmarks]
+    chosen = _common(a, b, benchmarks)
     different = [text for name in chosen for text in measured_differently(a, b, name)]
     if different and not allow_different:
         raise UsageError("measured in different ways (allow_different=true compares anyway): " + "; ".join(different))
@@ -279,16 +273,31 @@ def compare_runs(
         a, b = replace(a, trained=False), replace(b, trained=False)
         notes.append("A and B are one model: a difference is one of how it was measured, not of training seeds")
     compared = [line for name in chosen for line in _compared(name, a, b, metrics, ks, margin)]
-    by_metric: dict[tuple[object, ...], list[int]] = {}
-    for place, line in enumerate(compared):
-        by_metric.setdefault((line.metric, line.k), []).append(place)
-    for places in by_metric.values():
-        lines = [compared[place] for place in places]
+    return CompareResult(a.name, b.name, _corrected_by_metric(compared), tuple(different), tuple(notes))
+
+
+def _common(a: MeasuredRun, b: MeasuredRun, benchmarks: Sequence[str] | None) -> list[str]:
+    """The benchmarks that both runs have, or the chosen ones of them."""
+    common = [name for name in a.tables if name in b.tables]
+    if not common:
+        has = "; ".join(f"{run.name} has {', '.join(run.tables) or 'no verdicts'}" for run in (a, b))
+        raise UsageError(f"no benchmark in common: {has} (rlvr grade FILE benchmark=NAME out=FILE names a file's)")
+    if strange := [name for name in benchmarks or () if name not in common]:
+        raise UsageError(f"benchmarks: expected some of {', '.join(common)} (in both runs), got {strange[0]!r}")
+    return [name for name in common if benchmarks is None or name in benchmarks]
+
+
+def _corrected_by_metric(lines: Sequence[Line]) -> tuple[Line, ...]:
+    """The lines of each metric corrected together, in the order of all lines."""
+    by_metric: dict[tuple[object, ...], list[Line]] = {}
+    for line in lines:
+        by_metric.setdefault((line.metric, line.k), []).append(line)
+    families = {}
+    for metric, family in by_metric.items():
         # a family is a set: its name does not depend on the order of the benchmarks
-        family = f"A - B, {lines[0].name}, {', '.join(sorted(line.benchmark for line in lines))}"
-        for place, line in zip(places, corrected(lines, family), strict=True):
-            compared[place] = line
-    return CompareResult(a.name, b.name, tuple(compared), tuple(different), tuple(notes))
+        name = f"A - B, {family[0].name}, {', '.join(sorted(line.benchmark for line in family))}"
+        families[metric] = iter(corrected(family, name))
+    return tuple(next(families[line.metric, line.k]) for line in lines)
 
 
 def compare_average(
@@ -305,7 +314,7 @@ def compare_average(
     Args:
         ks: for metrics of k: the first of them that a benchmark allows. (): the most samples that both runs have there.
     """
-    pairs, values, counts, used = [], [], [], []
+    pairs, counts, used = [], [], []
     for benchmark in benchmarks:
         tables = a.tables[benchmark], b.tables[benchmark]
         count = _counts(benchmark, *tables)
@@ -315,7 +324,6 @@ def compare_average(
         if not of_a.shape[1]:
             raise UsageError(f"{benchmark}: no problem has {metric_name(metric, k)} in both runs")
         pairs.append((of_a, of_b))
-        values.append((of_a.mean(), of_b.mean()))
         counts.append(count)
         used.append(k)
     result = paired_average(pairs, trained=(a.trained, b.trained), bounds=bounds_of(metric), margin=margin)
@@ -334,8 +342,8 @@ def compare_average(
         scores_a=_means([_seed_scores(of_a, a) for of_a, _ in pairs]),
         scores_b=_means([_seed_scores(of_b, b) for _, of_b in pairs]),
         problems=sum(table.shape[1] for table, _ in pairs),
-        a=float(sum(x for x, _ in values) / len(values)),
-        b=float(sum(y for _, y in values) / len(values)),
+        a=float(sum(of_a.mean() for of_a, _ in pairs) / len(pairs)),
+        b=float(sum(of_b.mean() for _, of_b in pairs) / len(pairs)),
         k=k,
         margin=margin,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from evals.notebook import Outcome
@@ -29,10 +30,6 @@ def cells(line: Line) -> tuple[str, ...]:
 
 def notes(result: CompareResult) -> list[str]:
     """The meaning of the table's signs and tests, and what else to know."""
-    tests: dict[str, list[Line]] = {}
-    for line in result.lines:
-        if line.covers:
-            tests.setdefault(f"{line.test}, interval over {line.covers}", []).append(line)
     lines = [
         "A and B are means over the shared problems, in percent; lengths in tokens; unsolvable problems as a count. "
         f"Holm's correction is over the benchmarks of one metric. A difference is higher or lower if p (Holm) is at "
@@ -63,17 +60,24 @@ def notes(result: CompareResult) -> list[str]:
         line.seeds_covered and 1 < max(line.seeds_a, line.seeds_b) <= 5 and _untrained(line) for line in result.lines
     ):
         lines.append(FEW + ".")
-    several = {
-        name
-        for name in {line.name for line in result.lines}
-        if sum(name in (line.name for line in tested) for tested in tests.values()) > 1
-    }
-    for test, tested in tests.items():
-        named = dict.fromkeys(f"{x.name} of {x.benchmark}" if x.name in several else x.name for x in tested)
-        lines.append(f"Test of {', '.join(named)}: {test}.")
+    lines += _tests(result.lines)
     lines += [f"{line.benchmark} {line.name}: {line.why}" for line in result.lines if line.why]
     lines += [f"MEASURED DIFFERENTLY: {text}" for text in result.different]
     return lines + [f"Note: {text}" for text in result.notes]
+
+
+def _tests(lines: Sequence[Line]) -> list[str]:
+    """The test of each metric, with the benchmarks of a metric that has several tests."""
+    tests: dict[str, list[Line]] = {}
+    for line in lines:
+        if line.covers:
+            tests.setdefault(f"{line.test}, interval over {line.covers}", []).append(line)
+    uses = Counter(name for tested in tests.values() for name in {line.name for line in tested})
+    texts = []
+    for test, tested in tests.items():
+        names = dict.fromkeys(f"{x.name} of {x.benchmark}" if uses[x.name] > 1 else x.name for x in tested)
+        texts.append(f"Test of {', '.join(names)}: {test}.")
+    return texts
 
 
 def _untrained(line: Line) -> bool:

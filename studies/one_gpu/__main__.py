@@ -85,13 +85,9 @@ def train(options: argparse.Namespace) -> int:
     from evals.environment import JOBS_ON_CARD  # here: `receive` runs where no package of ours is installed yet
     from harness.spec.host import this_host
 
-    entries: Sequence[Entry] = entered(*options.enter) if options.enter else STUDY.entries
-    if options.only:
-        entries = [entry for entry in entries if entry.key in options.only]
+    entries = _entries(options)
     options.out.mkdir(parents=True, exist_ok=True)
     waiting = [(entry, seed) for seed in options.seeds for entry in entries]
-    if not waiting:
-        sys.exit(f"error: --only {' '.join(options.only)}: expected some of {', '.join(e.key for e in STUDY.entries)}")
     more = {"data_dir": options.benchmarks} | dict(word.split("=", 1) for word in options.more)
     environment = {"OMP_NUM_THREADS": "2", **os.environ}
     if this_host().gpus:  # each run is planned for its part of the card, and keeps to it
@@ -132,6 +128,13 @@ def train(options: argparse.Namespace) -> int:
                 bring_back(options.out, options.by)
         time.sleep(1)
     return int(bad > 0)
+
+
+def _entries(options: argparse.Namespace) -> Sequence[Entry]:
+    entries: Sequence[Entry] = entered(*options.enter) if options.enter else STUDY.entries
+    if options.only and not (entries := [entry for entry in entries if entry.key in options.only]):
+        sys.exit(f"error: --only {' '.join(options.only)}: expected some of {', '.join(e.key for e in STUDY.entries)}")
+    return entries
 
 
 def ended(code: int, log: Path, stopped: bool) -> str:

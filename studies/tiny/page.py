@@ -125,20 +125,22 @@ def _answers(
         texts = [f"{sum(w != 'cannot tell' for w in ws)} on `{s}`" for s, ws in decided.items()]
         if every := len(claimed[0][1]):
             answers.append(f"The study tests {every} claims of the papers. It decides {' and '.join(texts)}.")
-    if shuffled:
-        groups: dict[tuple[str, str], dict[str, list[StudyDifference]]] = {}
-        for d in shuffled:
-            groups.setdefault((d.paper, d.a), {}).setdefault(d.scale, []).append(d)
-        matters = [
-            f"{paper} {arm}"
-            for (paper, arm), verdicts in groups.items()
-            if {outcomes.placebo_outcome(design, each) for each in verdicts.values()} == {"the signal matters"}
-        ]
-        answers.append(
-            f"{len(groups)} methods have placebos. The signal of {len(matters)} of them matters in every task"
-            f"{f': {matters[0]}' if len(matters) == 1 else ''}."
-        )
-    return answers
+    return [*answers, _answer_of_placebos(design, shuffled)] if shuffled else answers
+
+
+def _answer_of_placebos(design: Design, shuffled: Sequence[StudyDifference]) -> str:
+    groups: dict[tuple[str, str], dict[str, list[StudyDifference]]] = {}
+    for d in shuffled:
+        groups.setdefault((d.paper, d.a), {}).setdefault(d.scale, []).append(d)
+    matters = [
+        f"{paper} {arm}"
+        for (paper, arm), verdicts in groups.items()
+        if {outcomes.placebo_outcome(design, each) for each in verdicts.values()} == {"the signal matters"}
+    ]
+    return (
+        f"{len(groups)} methods have placebos. The signal of {len(matters)} of them matters in every task"
+        f"{f': {matters[0]}' if len(matters) == 1 else ''}."
+    )
 
 
 def _state(design: Design, arms: Arms) -> str:
