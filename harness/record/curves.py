@@ -106,25 +106,41 @@ def _read(path: Path, columns: Mapping[str, str], conditions: Sequence[str]) -> 
     except ValueError as error:
         listed = "\n" in str(error)
         raise UsageError(f"{error}{chr(10) if listed else '. '}If these are responses: rlvr grade {path}") from error
+    metrics = _usual_columns(curve) | named_columns
+    named = [str(column) for column in curve if column != "step"]
+    if missing := [source_column for source_column in metrics.values() if source_column not in curve]:
+        raise UsageError(f"columns: {path}: no metric {missing[0]!r}. {_available(named)}")
+    if not metrics:
+        raise UsageError(f"{path}: no metric of a known name. {_available(named)}. {_advice(curve, named, columns)}")
+    return Curve(path, curve, metrics, known_faults(text, curve))
+
+
+def _usual_columns(curve: pd.DataFrame) -> dict[str, str]:
+    """Metric -> the first of its `NAMES` that is a column with a number."""
     usual: dict[str, str] = {}
     for metric, names in NAMES.items():
         for source_column in (metric, *(prefix + name for name in names for prefix in ("", "train/"))):
             if source_column in curve and curve[source_column].notna().any():
                 usual.setdefault(metric, source_column)
-    metrics = usual | named_columns
-    named = [str(column) for column in curve if column != "step"]
-    may_be = [name for name in named if _REWARD.search(name) and not _NO_REWARD.search(name)]
-    shown = list(dict.fromkeys([*may_be[:SHOWN], *named]))[:SHOWN]
-    available = ", ".join(shown) + (f" and {len(named) - len(shown)} more" if len(named) > len(shown) else "")
-    if missing := [source_column for source_column in metrics.values() if source_column not in curve]:
-        raise UsageError(f"columns: {path}: no metric {missing[0]!r}. It has {available}")
-    if not metrics:
-        rewards = [name for name in may_be if not curve[name].max() > LARGEST and curve[name].nunique() > 1]
-        typed = argument({"train/reward": rewards[0] if len(rewards) == 1 else "NAME", **columns}, named)
-        may = f"NAME may be {', '.join(rewards[:SHOWN])}" if rewards else "NAME is the metric to draw"
-        advice = f"Type {typed}" + (", or another of these names" if len(rewards) == 1 else f". {may}")
-        raise UsageError(f"{path}: no metric of a known name. It has {available}. {advice}")
-    return Curve(path, curve, metrics, known_faults(text, curve))
+    return usual
+
+
+def _may_be_reward(name: str) -> bool:
+    return bool(_REWARD.search(name)) and not _NO_REWARD.search(name)
+
+
+def _available(metrics: Sequence[str]) -> str:
+    shown = sorted(metrics, key=lambda name: not _may_be_reward(name))[:SHOWN]
+    return f"It has {', '.join(shown)}" + f" and {len(metrics) - len(shown)} more" * (len(metrics) > len(shown))
+
+
+def _advice(curve: pd.DataFrame, metrics: Sequence[str], columns: Mapping[str, str]) -> str:
+    """The option that names the reward of a curve."""
+    rewards = [n for n in metrics if _may_be_reward(n) and not curve[n].max() > LARGEST and curve[n].nunique() > 1]
+    typed = argument({"train/reward": rewards[0] if len(rewards) == 1 else "NAME", **columns}, metrics)
+    if len(rewards) == 1:
+        return f"Type {typed}, or another of these names"
+    return f"Type {typed}. NAME " + (f"may be {', '.join(rewards[:SHOWN])}" if rewards else "is the metric to draw")
 
 
 def _write(curve: Curve, folder: Path, name: str, seed: int) -> None:
