@@ -248,18 +248,15 @@ def check_machine(
     gpus, arms = this_host().gpus, {(job.model, job.arm): job for job in jobs}
     checks: list[Callable[[], object]] = []
     if this_machine:
-        for name, settings in dict.fromkeys((job.backend, machines[key]) for key, job in arms.items()):
-            checks += [partial(check_device, settings, gpus), partial(check_engine, settings)]
-            checks.append(partial(backend(name).ready, settings))
+        checks += _software(arms.values(), machines, gpus)
     checks += [partial(check_context, job) for job in arms.values()]
-    served = {key for key in arms if machines[key].sampler.served}
-    checks += [partial(check_served, job, machines[key].engine) for key, job in arms.items() if key in served]
-    local = [job for key, job in arms.items() if key not in served]
+    local = [job for key, job in arms.items() if not machines[key].sampler.served]
+    checks += [
+        partial(check_served, job, machines[key].engine) for key, job in arms.items() if machines[key].sampler.served
+    ]
     checks += [*_downloads(jobs, local, data_dir), *_training_data(jobs)]
     if this_machine and arms:
-        for base in dict.fromkeys(job.base_model.value for key, job in arms.items() if key not in served):
-            jobs_of_base = [job for key, job in arms.items() if key not in served and job.base_model.value == base]
-            checks.append(partial(check_base_models, jobs_of_base))  # its tokenizer is read once for all
+        checks += _base_models(local)
         placed = _placed(machines, gpus)
         checks.append(lambda: check_sharing(jobs, placed, slots, gpus))
         shared = sharing(slots, max(settings.gpus for settings in placed.values()), gpus) > 1
@@ -389,6 +386,22 @@ def check_served(job: Job, engine: str) -> None:
             f"hardware.engine: expected {' or '.join(local)}, got {engine!r}, which cannot have the model that "
             f"{job.label} trains"
         )
+
+
+def _software(
+    jobs: Iterable[Job], machines: Mapping[tuple[str, str], Hardware], gpus: int
+) -> Iterator[Callable[[], object]]:
+    """Checks that this machine has the device, the engine and the trainer of each job."""
+    for name, settings in dict.fromkeys((job.backend, machines[job.model, job.arm]) for job in jobs):
+        yield partial(check_device, settings, gpus)
+        yield partial(check_engine, settings)
+        yield partial(backend(name).ready, settings)
+
+
+def _base_models(jobs: Sequence[Job]) -> Iterator[Callable[[], object]]:
+    """Checks that read the tokenizer of each base model, once for all of its jobs."""
+    for base in dict.fromkeys(job.base_model.value for job in jobs):
+        yield partial(check_base_models, [job for job in jobs if job.base_model.value == base])
 
 
 def _downloads(jobs: Sequence[Job], local: Sequence[Job], data_dir: str | None) -> Iterator[Callable[[], object]]:
