@@ -133,32 +133,8 @@ def _arm(
         if isinstance(experiment, Experiment) and values.get("like") is not None:
             experiment = as_in(values["like"], experiment)
         if experiment is not None:
-            known = experiment.settings()
-            # an unchanged value keeps its own source
-            changed = {k: v for k, v in values.items() if k in known and known[k].value != v}
-            # before counting weights: a wrong name must not be reported as a wrong weight
-            with faults.gathered():
-                if isinstance(changed.get("rewards"), list):
-                    check_rewards(changed["rewards"])
-            if faults:
-                changed = {k: v for k, v in changed.items() if k not in ("rewards", "reward_weights")}
-            alike = isinstance(changed.get("rewards"), list) and "reward_weights" not in values
-            if alike:
-                changed["reward_weights"] = (1.0,) * len(changed["rewards"])
-                note = {**note, "reward_weights": ALIKE}
-            try:
-                experiment = experiment.override(changed, origin, note)
-                if alike and isinstance(experiment, Experiment):  # neither the user's, nor those of the paper's rewards
-                    weights = replace(experiment.reward_weights, origin=Origin.ASSUMED)
-                    experiment = replace(experiment, reward_weights=weights)
-            except UsageError as error:
-                with faults.gathered():
-                    raise
-                wrong = {line.partition(":")[0] for line in str(error).splitlines()}
-                try:  # without these, so that the others are checked too
-                    experiment = experiment.override({k: v for k, v in changed.items() if k not in wrong}, origin, note)
-                except UsageError:
-                    whole = False
+            experiment, fits = _with(experiment, values, origin, note, faults)
+            whole = whole and fits
     if control is not None:
         with faults.gathered():
             experiment = _under(control, experiment, overrides)
@@ -170,6 +146,39 @@ def _arm(
             check_training(experiment)
     faults.refuse()
     return base, experiment
+
+
+def _with(
+    experiment: Training, values: Mapping[str, Any], origin: Origin, note: Mapping[str, str], faults: Faults
+) -> tuple[Training, bool]:
+    """(the experiment with the values of one origin, whether those that are not among the faults fit together)"""
+    known = experiment.settings()
+    # an unchanged value keeps its own source
+    changed = {k: v for k, v in values.items() if k in known and known[k].value != v}
+    # before counting weights: a wrong name must not be reported as a wrong weight
+    with faults.gathered():
+        if isinstance(changed.get("rewards"), list):
+            check_rewards(changed["rewards"])
+    if faults:
+        changed = {k: v for k, v in changed.items() if k not in ("rewards", "reward_weights")}
+    alike = isinstance(changed.get("rewards"), list) and "reward_weights" not in values
+    if alike:
+        changed["reward_weights"] = (1.0,) * len(changed["rewards"])
+        note = {**note, "reward_weights": ALIKE}
+    try:
+        experiment = experiment.override(changed, origin, note)
+        if alike and isinstance(experiment, Experiment):  # neither the user's, nor those of the paper's rewards
+            weights = replace(experiment.reward_weights, origin=Origin.ASSUMED)
+            experiment = replace(experiment, reward_weights=weights)
+    except UsageError as error:
+        with faults.gathered():
+            raise
+        wrong = {line.partition(":")[0] for line in str(error).splitlines()}
+        try:  # without these, so that the others are checked too
+            return experiment.override({k: v for k, v in changed.items() if k not in wrong}, origin, note), True
+        except UsageError:
+            return experiment, False
+    return experiment, True
 
 
 def _under(control: str, experiment: Training | None, overrides: Mapping[str, object]) -> Experiment:
