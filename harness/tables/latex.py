@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from evals.latex import SIGNS, latex_table, latex_text
@@ -23,8 +23,12 @@ def latex_tables(paper: Reproduction, measured: Sequence[Measured]) -> str:
     groups: dict[tuple[str, str], list[Measured]] = {}
     for m in measured:
         groups.setdefault((m.scale, m.model), []).append(m)
-    tables = [_table(paper, arms, metric) for arms in groups.values() for metric in SHOWN]
-    return "\n".join(filter(None, tables))
+    return "\n".join(
+        _table(paper, arms, columns, metric)
+        for arms in groups.values()
+        for metric in SHOWN
+        if (columns := _columns(arms, metric))
+    )
 
 
 @dataclass(frozen=True)
@@ -35,12 +39,16 @@ class _Column:
     scores: tuple[Score | None, ...]
 
     @property
+    def measured(self) -> list[Score]:
+        return [score for score in self.scores if score is not None]
+
+    @property
     def k(self) -> int | None:
-        return next((score.k for score in self.scores if score is not None), None)
+        return self.measured[0].k
 
     @property
     def name(self) -> str:
-        return next(score.name for score in self.scores if score is not None)
+        return self.measured[0].name
 
 
 def _columns(arms: Sequence[Measured], metric: str) -> list[_Column]:
@@ -56,10 +64,7 @@ def _columns(arms: Sequence[Measured], metric: str) -> list[_Column]:
     return columns
 
 
-def _table(paper: Reproduction, arms: Sequence[Measured], metric: str) -> str:
-    columns = _columns(arms, metric)
-    if not columns:
-        return ""
+def _table(paper: Reproduction, arms: Sequence[Measured], columns: Sequence[_Column], metric: str) -> str:
     first, common = arms[0], common_overrides(arms)
     base = base_of(next(iter(first.runs.values())).record)
     names = list(dict.fromkeys(column.name for column in columns))
@@ -72,22 +77,16 @@ def _table(paper: Reproduction, arms: Sequence[Measured], metric: str) -> str:
         + [_cell(column.scores[place], bold=best.get(column.benchmark) == place) for column in columns]
         for place, m in enumerate(arms)
     ]
-    cells = [cell for row in rows for cell in row]
-    covers = sorted({s.interval.covers for c in columns for s in c.scores if s is not None and s.interval is not None})
+    covers = sorted({score.interval.covers for c in columns for score in c.measured if score.interval is not None})
     notes = [
         f"Percent [95 % interval over {' or '.join(covers)}]." if covers else "Percent.",
-        f"{ROUGH}." if any(SIGNS["~"] in cell for cell in cells) else "",
+        f"{ROUGH}." if any(SIGNS["~"] in cell for row in rows for cell in row) else "",
         f"Bold: higher than every other row, each difference resolved (paired by problem, p at most {ALPHA} after "
         f"Holm's correction over all {comparisons} pairs of rows and benchmarks; {MIN_SEEDS} training seeds of each "
         "trained row at least)." + ("" if best else " No row is.")
         if comparisons
         else "",
-        *(
-            f"{m.label(m.arm, common)} on {c.benchmark}: {s.unscored} unscored samples are excluded."
-            for c in columns
-            for m, s in zip(arms, c.scores, strict=True)
-            if s is not None and s.unscored
-        ),
+        *_unscored([m.label(m.arm, common) for m in arms], columns),
         *(f"{m.arm}: {m.divergence()}." for m in arms if m.lost),
         in_all_arms(common),
         f"{scale[:1].upper()}{scale[1:]}." if first.scale != "paper" else "",
@@ -104,6 +103,13 @@ def _table(paper: Reproduction, arms: Sequence[Measured], metric: str) -> str:
     ]
     label = f"{paper.key}-{first.scale}-{base}-{metric}"
     return latex_table("\n".join(tabular), caption, label, " ".join(filter(None, notes)))
+
+
+def _unscored(labels: Sequence[str], columns: Sequence[_Column]) -> Iterator[str]:
+    for column in columns:
+        for label, score in zip(labels, column.scores, strict=True):
+            if score is not None and score.unscored:
+                yield f"{label} on {column.benchmark}: {score.unscored} unscored samples are excluded."
 
 
 def resolved_best(arms: Sequence[Measured], columns: Sequence[_Column]) -> tuple[Mapping[str, int], int]:
