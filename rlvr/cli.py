@@ -14,7 +14,7 @@ import shlex
 import shutil
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from contextlib import nullcontext, redirect_stdout, suppress
 from pathlib import Path
 from textwrap import fill
@@ -125,13 +125,23 @@ def parse(words: Sequence[str]) -> tuple[str, Callable[..., Result], tuple[list[
     for word in words[1:]:
         if (flag := f"--{word.partition('=')[0]}") in FLAGS:
             raise UsageError(f"{word}: expected {flag}")
+    _refuse_other_tools(words, signature.options(function))
+    saved = [word for word in words if word.startswith("out=") and _is_saved(function, word)]
+    bound = signature.bind(function, [word for word in words[1:] if word not in saved])
+    save = saved[-1].removeprefix("out=") if saved else None
+    if save is not None:
+        Inputs.from_arguments({"": bound[0], **bound[1]}).refuse("out", Path(save))
+    return words[0], function, bound, save
+
+
+def _refuse_other_tools(words: Sequence[str], options: Container[str]) -> None:
+    """Raise UsageError for words of another tool's command line, with ours for them."""
     faults = Faults()
     for place, word in enumerate(words[1:], 2):
-        option = (
-            word.removeprefix("--").partition("=")[0].replace("-", "_") if "=" in word or word.startswith("-") else ""
-        )
-        runner = word.partition("=")[2] or next(iter(words[place:]), "") if word.startswith("--model") else ""
-        known = option in signature.options(function) and not runner
+        key, _, value = word.partition("=")
+        option = key.removeprefix("--").replace("-", "_") if "=" in word or word.startswith("-") else ""
+        runner = value or next(iter(words[place:]), "") if word.startswith("--model") else ""
+        known = option in options and not runner
         with faults.gathered():
             if not known and (our_name := renamed(words[0], option, runner)):
                 raise UsageError(f"{word}: no such option. Expected {our_name}")
@@ -140,12 +150,6 @@ def parse(words: Sequence[str]) -> tuple[str, Callable[..., Result], tuple[list[
             if words[0] == "eval" and word.endswith(".py") and "=" not in word:
                 raise UsageError(f"{word}: this is a task of another tool. Type benchmarks=[NAME,...] or FILE")
     faults.refuse()
-    saved = [word for word in words if word.startswith("out=") and _is_saved(function, word)]
-    bound = signature.bind(function, [word for word in words[1:] if word not in saved])
-    save = saved[-1].removeprefix("out=") if saved else None
-    if save is not None:
-        Inputs.from_arguments({"": bound[0], **bound[1]}).refuse("out", Path(save))
-    return words[0], function, bound, save
 
 
 def _is_saved(function: Callable[..., object], word: str) -> bool:

@@ -20,6 +20,7 @@ from rlvr.terminal import paragraph, sentence
 if TYPE_CHECKING:
     from evals.data.prompts import Prompt
     from harness.record.run import Run
+    from harness.step.learning import Points
 
 GROUPS = ("papers", "benchmarks", "protocols", "prompts", "engines", "backends", "scales")
 MORE = ("hardware", "policies", "methods", "signals", "stages")  # groups that are shown only when they are named
@@ -200,12 +201,9 @@ def _archived(runs: Sequence[Run]) -> Result:
 
 
 def _run_shown(name: str) -> Result:
-    from evals.stats.score import reported, score_fields
-    from harness.record.find import runs, seeds_of, together
+    from harness.record.find import runs, seeds_of
     from harness.record.record import CURVES
     from harness.record.state import progress
-    from harness.step.learning import EQUAL, LIMITS, NOTHING, equal_text, warnings
-    from rlvr.metrics import Scores, ks_of
 
     named = runs(*name.split(","), finished=False)
     if len(named) == 1 and not Path(name).exists():  # the beginning of its name was typed
@@ -215,6 +213,17 @@ def _run_shown(name: str) -> Result:
     seeds = seeds_of(name)
     if all(run.record.get("kind") == CURVES for run in seeds):
         return _curves(name, seeds)
+    return _scored(name, seeds)
+
+
+def _scored(name: str, seeds: Sequence[Run]) -> Result:
+    """The scores of one run, or of the training seeds of one method: its facts, warnings and scores."""
+    from evals.stats.score import reported, score_fields
+    from harness.record.find import together
+    from harness.record.state import progress
+    from harness.step.learning import EQUAL, LIMITS, equal_text
+    from rlvr.metrics import Scores, ks_of
+
     measured = together(seeds, name)
     record = seeds[0].record if len(seeds) == 1 else {}
     how = {benchmark: seeds[0].measured_by(benchmark) for benchmark in measured.tables}
@@ -227,10 +236,7 @@ def _run_shown(name: str) -> Result:
     curves = [{name: run.metrics(name) for name in LIMITS} for run in seeds]
     if (equal := equal_text([of_seed[EQUAL] for of_seed in curves])) is not None:
         facts["equal rewards"] = equal
-    overlaps = dict.fromkeys(line for run in seeds for line in run.overlap.values())
-    nothing = [f"seed {run.seed} {NOTHING}" for run in seeds if run.record.get("training") and run.trained_nothing]
-    warned = [f"{line}." for line in (*nothing, *overlaps, *warnings(curves))]
-
+    warned = _warnings(seeds, curves)
     table_of_scores = Scores(
         (seeds[0].title(benchmark), s) for benchmark, scores in scores_by_benchmark.items() for s in scores
     )
@@ -250,6 +256,14 @@ def _run_shown(name: str) -> Result:
     }
     document = {"run": name, "warnings": warned, **facts, "measured_by": how, "scores": scores}
     return Result(document, report, table_of_scores.rows(), printed=table_of_scores.printed)
+
+
+def _warnings(seeds: Sequence[Run], curves: Sequence[Mapping[str, Points]]) -> list[str]:
+    from harness.step.learning import NOTHING, warnings
+
+    overlaps = dict.fromkeys(line for run in seeds for line in run.overlap.values())
+    nothing = [f"seed {run.seed} {NOTHING}" for run in seeds if run.record.get("training") and run.trained_nothing]
+    return [f"{line}." for line in (*nothing, *overlaps, *warnings(curves))]
 
 
 def _curves(name: str, seeds: Sequence[Run]) -> Result:

@@ -50,24 +50,15 @@ def export(
     if run is not None:
         refuse_unused("with a run", paper=paper, scale=scale)
         return _bundle(run, by, out)
-    from harness.record.archive import SUFFIX, newest, write_archive
+    from harness.record.archive import newest, write_archive
     from harness.record.find import runs
     from harness.record.state import ENDED, job_states
     from harness.runs.track import home
     from harness.spec.catalogue import papers
 
-    chosen = choose("paper", paper, papers())
-    folder = results_folder() / "records"
-    if out is not None:
-        is_file = Path(out).name.endswith(SUFFIX)
-        folder = Path(out) if is_file else as_folder(out, f"NAME{SUFFIX} of one paper, ")
-    if folder.name.endswith(SUFFIX) and len(chosen) > 1:
-        raise UsageError(f"out={folder}: expected a folder, or one paper (paper=KEY) for one file")
-    if folder.name.endswith(SUFFIX) and folder.exists():  # which may say who measured its runs
-        raise UsageError(f"out={folder}: expected a new file that ends in {SUFFIX}. This file exists already")
+    targets = _targets(choose("paper", paper, papers()), out)
     written, lines = [], []
-    for key in chosen:
-        path = folder if folder.name.endswith(SUFFIX) else folder / f"{key}{SUFFIX}"
+    for key, path in targets.items():
         selected = newest(runs(paper=key, scale=scale))
         if not selected:
             if paper is not None:
@@ -83,8 +74,22 @@ def export(
         states = Counter(job.state for job in job_states(home()) if job.paper == key and scale in (None, job.scale))
         if left := [f"{n} {state}" for state, n in states.items() if state not in ENDED]:
             lines.append(f"    without the unfinished: {', '.join(left)} (rlvr show)")
-    lines += [CHECK.format(folder if len(written) > 1 else written[0])] if written else []
+    lines += [CHECK.format(written[0].parent if len(written) > 1 else written[0])] if written else []
     return _files(written, "\n".join(lines) or "no finished runs of a paper; one evaluation: rlvr export NAME")
+
+
+def _targets(papers: Sequence[str], out: PathLike | None) -> dict[str, Path]:
+    """Paper -> its file: `out` itself, or one in the folder `out`."""
+    from harness.record.archive import SUFFIX
+
+    if out is None or not Path(out).name.endswith(SUFFIX):
+        folder = results_folder() / "records" if out is None else as_folder(out, f"NAME{SUFFIX} of one paper, ")
+        return {paper: folder / f"{paper}{SUFFIX}" for paper in papers}
+    if len(papers) > 1:
+        raise UsageError(f"out={Path(out)}: expected a folder, or one paper (paper=KEY) for one file")
+    if Path(out).exists():  # which may say who measured its runs
+        raise UsageError(f"out={Path(out)}: expected a new file that ends in {SUFFIX}. This file exists already")
+    return dict.fromkeys(papers, Path(out))
 
 
 def _bundle(run: str, by: str | None, out: PathLike | None) -> Result:
