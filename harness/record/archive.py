@@ -82,36 +82,45 @@ def import_archive(path: Path) -> tuple[int, int, int]:
     """
     added, completed, arms, packed = 0, 0, [], read_archive(path)
     for run in packed:
-        kind = run.record.get("kind")
-        if kind == "arm":
-            folder = folder_of(home() / run.folder.parent.relative_to(unpacked(path)), run.record)
-        else:
-            folder = home() / (CURVES if kind == CURVES else NAME) / run.folder.name
+        folder = _place_at_home(run, unpacked(path))
         existing = Run(folder) if (folder / RECORD).is_file() else None
         same = existing is not None and existing.record.get("id") == run.record.get("id")
         by = (existing.by if existing is not None and same else "") or run.by
         copied = existing is None or (same and _lacks_responses(existing) and not _lacks_responses(run))
         if copied:
-            part = folder.with_name(f".{folder.name}.part")
-            shutil.rmtree(part, ignore_errors=True)
-            shutil.copytree(run.folder, part)
-            if folder.exists():
-                rename_folder(folder, before := folder.with_name(f".{folder.name}.before"))
-                rename_folder(part, folder)
-                _keep_others(before, folder)
-                shutil.rmtree(before)
-            else:
-                rename_folder(part, folder)
+            _copy(run.folder, folder)
         named = (copied or same) and by != Run(folder).by
         if named:
             Recorder(folder).update(by=by)
         added += existing is None
         completed += existing is not None and (copied or named)
-        arms += [folder] if kind == "arm" and (copied or named) else []
+        arms += [folder] if run.record.get("kind") == "arm" and (copied or named) else []
     if arms:
         logger.info(f"writing {len(arms)} runs of {path} to MLflow")
         sync(arms)
     return added, completed, len(packed) - added - completed
+
+
+def _place_at_home(run: Run, archive: Path) -> Path:
+    """The folder in RLVR_HOME of a run of an unpacked archive."""
+    kind = run.record.get("kind")
+    if kind == "arm":
+        return folder_of(home() / run.folder.parent.relative_to(archive), run.record)
+    return home() / (CURVES if kind == CURVES else NAME) / run.folder.name
+
+
+def _copy(source: Path, folder: Path) -> None:
+    """Put a copy of a run's folder in place of `folder`, with what is not the program's there."""
+    part = folder.with_name(f".{folder.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    shutil.copytree(source, part)
+    if not folder.exists():
+        rename_folder(part, folder)
+        return
+    rename_folder(folder, before := folder.with_name(f".{folder.name}.before"))
+    rename_folder(part, folder)
+    _keep_others(before, folder)
+    shutil.rmtree(before)
 
 
 def _keep_others(before: Path, folder: Path) -> None:
