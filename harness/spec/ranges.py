@@ -85,11 +85,16 @@ def unmet(value: Any, kind: Any) -> str:
     if parts:  # a union
         expected = [unmet(value, part) for part in parts]
         return "" if "" in expected else " or ".join(expected)
-    if kind is float:  # an int may stand for a float. A bool may not
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            return _name(kind)
+    return _unmet_class(value, kind)
+
+
+def _unmet_class(value: object, kind: type) -> str:
+    """`unmet` of a plain class. An int may stand for a float. A bool is no number."""
+    if kind in (int, float) and isinstance(value, bool):
+        return _name(kind)
+    if kind is float and isinstance(value, (int, float)):
         return "" if math.isfinite(value) else "a finite number"
-    return "" if isinstance(value, kind) and not (kind is int and isinstance(value, bool)) else _name(kind)
+    return "" if isinstance(value, kind) else _name(kind)
 
 
 def _name(kind: Any, *, several: bool = False) -> str:
