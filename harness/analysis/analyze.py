@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -85,13 +87,16 @@ def index_page(document: Mapping[str, Any]) -> str:
         lines += ["Of several training seeds: curves are their means; what a model read is of the first.", ""]
     if skipped:
         lines += ["Skipped:", "", *(f"- {markdown_text(text)}" for text in skipped), ""]
-    for family in dict.fromkeys(f["family"] for f in figures):
-        lines += [f"## {families()[family].title}", ""]
-        for f in figures:
-            if f["family"] == family:
-                at = f"{family}/{f['name']}"
-                source = f" Drawn like {f['source']}." if f["source"] else ""
-                title, caption = markdown_text(f["title"]), markdown_text(f["caption"])
-                lines += [f"### {title}", "", f"![{title}]({at}.svg)", ""]
-                lines += [f"{caption}{source} [Numbers]({at}.csv).", ""]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_sections(figures)])
+
+
+def _sections(figures: Iterable[Mapping[str, str]]) -> Iterator[str]:
+    """Lines with each family's title, and below it its figures."""
+    for family, of_family in groupby(figures, key=itemgetter("family")):
+        yield from (f"## {families()[family].title}", "")
+        for f in of_family:
+            at = f"{family}/{f['name']}"
+            source = f" Drawn like {f['source']}." if f["source"] else ""
+            title, caption = markdown_text(f["title"]), markdown_text(f["caption"])
+            yield from (f"### {title}", "", f"![{title}]({at}.svg)", "")
+            yield from (f"{caption}{source} [Numbers]({at}.csv).", "")

@@ -9,9 +9,10 @@ from __future__ import annotations
 import importlib
 import importlib.util
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from itertools import product
 
 from evals.errors import DamagedFileError
 from evals.log import logger
@@ -99,11 +100,9 @@ def families() -> dict[str, Family]:
             continue
         for key, added in importlib.import_module(name).FAMILIES.items():
             if key in families_by_key:
-                together = (
-                    families_by_key[key].of_runs + added.of_runs,
-                    families_by_key[key].of_benchmark + added.of_benchmark,
-                )
-                added = replace(families_by_key[key], of_runs=together[0], of_benchmark=together[1])
+                before = families_by_key[key]
+                together = (before.of_runs + added.of_runs, before.of_benchmark + added.of_benchmark)
+                added = replace(before, of_runs=together[0], of_benchmark=together[1])
             families_by_key[key] = added
     return families_by_key
 
@@ -123,12 +122,7 @@ def plot_all(material: Material, only: Sequence[str] | None) -> tuple[dict[str, 
     skipped: dict[str, None] = {}
     for key in usual if only is None else only:
         logger.info(f"figures of {key}")
-        parts: list[tuple[str, Callable[[], list[Plot]]]] = [
-            (key, partial(_of_runs, f, material)) for f in every[key].of_runs
-        ]
-        for b in material.benchmarks:
-            parts += [(f"{key}, {b}", partial(_of_benchmark, f, material, b)) for f in every[key].of_benchmark]
-        for what, plot in parts:
+        for what, plot in _parts(key, every[key], material):
             try:
                 plots_of.setdefault(key, []).extend(plot())
             except DamagedFileError:
@@ -139,6 +133,14 @@ def plot_all(material: Material, only: Sequence[str] | None) -> tuple[dict[str, 
     if twice := [name for name, count in names.items() if count > 1]:
         raise ValueError(f"figures: two are called {twice[0]!r}")
     return {key: plots for key, plots in plots_of.items() if plots}, list(skipped)
+
+
+def _parts(key: str, family: Family, material: Material) -> Iterator[tuple[str, Callable[[], list[Plot]]]]:
+    """(what it is of, a function that draws it) for each measurement of a family."""
+    for plot in family.of_runs:
+        yield key, partial(_of_runs, plot, material)
+    for benchmark, plot_one in product(material.benchmarks, family.of_benchmark):
+        yield f"{key}, {benchmark}", partial(_of_benchmark, plot_one, material, benchmark)
 
 
 def _of_runs(plot: Callable[[Material], list[Plot]], material: Material) -> list[Plot]:

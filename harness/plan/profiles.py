@@ -161,16 +161,22 @@ def judge(
         if training.lora_rank.value is None and (held := _held(a, lora, name, hardware, explicit, memory)):
             adapters = _options(f"lora_rank={RANK}", hardware, held)
             remedies.append(f"{adapters} (adapters, not all weights)")
+    if larger := _smallest_profile(a, training, name, hardware, explicit):
+        remedies.append(f"hardware={larger}" if hardware.device != "cpu" else f"a GPU (hardware={larger})")
+    return Fit(False, needs, ", or with ".join(remedies))
+
+
+def _smallest_profile(
+    a: Architecture, training: Training, name: str, hardware: Hardware, explicit: frozenset[str]
+) -> str | None:
+    """The smallest machine in `PROFILES` that holds a training with the settings in `explicit`, if one does."""
     for profile_name, profile in sorted(PROFILES.items(), key=lambda item: item[1].size):
         if profile.nodes > 1 and not backend(name).nodes:
             continue
         base = replace(profile.base(name), **{key: getattr(hardware, key) for key in explicit - {"device"}})
         if any(holds(a, training, name, each) for each in candidates(training, name, base, explicit)):
-            remedies.append(
-                f"hardware={profile_name}" if hardware.device != "cpu" else f"a GPU (hardware={profile_name})"
-            )
-            break
-    return Fit(False, needs, ", or with ".join(remedies))
+            return profile_name
+    return None
 
 
 def _held(

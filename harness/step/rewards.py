@@ -107,11 +107,8 @@ def score_responses(
     grades = replace(grader, reasoning="whole").grade_responses(rows, policy)
     if unscored not in UNSCORED:
         raise ValueError(f"unscored is {unscored!r}. Expected one of {', '.join(UNSCORED)}")
-    lost = next((grade for grade in grades if grade.verdict is Verdict.UNSCORED), None)
-    if lost is not None and unscored == "error":
-        raise UnscoredError(f"a response could not be scored ({lost.reason}), and unscored=error: {lost.answer!r:.200}")
-    if unscored == "incorrect":
-        grades = [replace(g, verdict=Verdict.WRONG) if g.verdict is Verdict.UNSCORED else g for g in grades]
+    if unscored != "skip":
+        grades = [_instead(grade, unscored) if grade.verdict is Verdict.UNSCORED else grade for grade in grades]
     has_box = [bool(boxes(part)) for part, _ in parts]
     scores = {
         name: [REWARDS[name](grade.verdict, box) for grade, box in zip(grades, has_box, strict=True)]
@@ -129,6 +126,15 @@ def score_responses(
             for reward in majority(grades[start : start + group_size], grader)
         ]
     return {name: scores[name] for name in names}
+
+
+def _instead(grade: Grade, unscored: str) -> Grade:
+    """An incorrect grade in place of an unscored one, or UnscoredError."""
+    if unscored == "error":
+        raise UnscoredError(
+            f"a response could not be scored ({grade.reason}), and unscored=error: {grade.answer!r:.200}"
+        )
+    return replace(grade, verdict=Verdict.WRONG)
 
 
 def majority(group: Sequence[Grade], grader: Grader) -> list[float | None]:

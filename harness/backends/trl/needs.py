@@ -111,17 +111,25 @@ def need(a: Architecture, training: Training, hardware: TrlHardware, gpu_memory:
         engine = {"vllm": hardware.vllm_gpu_memory * gpu_memory}
         return Need({**fixed, **work, **({} if hardware.vllm_sleep else engine)}, {**sampling, **engine})
     if hardware.rollouts == "transformers":
-        sequences = training.prompts_per_rollout.value * training.group_size.value / hardware.processes
-        context = training.max_prompt_tokens.value + training.max_completion_tokens.value
-        sampling["gathered weights"] = a.parameters * weights_bytes(how) if sharded and hardware.devices > 1 else 0.0
-        # under autocast float32 weights make a float32 cache. Keys and values of one layer, and the weights, are cast
-        cast = how == "autocast" and training.lora_rank.value is None
-        each = 4 if cast else weights_bytes(how)
-        heads = 2 * a.heads * a.head_dim * (6 if cast else each)  # in one layer, repeated for all heads
-        sampling["cache"] = sequences * context * (a.cache(each) + heads)
-        sampling["weights cast"] = 2.0 * a.parameters if cast else 0.0
-        sampling["logits"] = sequences * a.vocab * 12.0
+        sampling |= _generation(a, training, hardware, how)
     return Need({**fixed, **work}, sampling)
+
+
+def _generation(a: Architecture, e: Experiment, hardware: TrlHardware, how: Mode) -> dict[str, float]:
+    """Parts that transformers' `generate` adds, for the sequences that one process samples."""
+    sequences = e.prompts_per_rollout.value * e.group_size.value / hardware.processes
+    gathered = hardware.zero_stage == 3 and hardware.devices > 1
+    context = e.max_prompt_tokens.value + e.max_completion_tokens.value
+    # under autocast float32 weights make a float32 cache. Keys and values of one layer, and the weights, are cast
+    cast = how == "autocast" and e.lora_rank.value is None
+    each = 4 if cast else weights_bytes(how)
+    heads = 2 * a.heads * a.head_dim * (6 if cast else each)  # in one layer, repeated for all heads
+    return {
+        "gathered weights": a.parameters * weights_bytes(how) if gathered else 0.0,
+        "cache": sequences * context * (a.cache(each) + heads),
+        "weights cast": 2.0 * a.parameters if cast else 0.0,
+        "logits": sequences * a.vocab * 12.0,
+    }
 
 
 def _sizes(training: Training, hardware: TrlHardware) -> tuple[int, int]:
