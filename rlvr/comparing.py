@@ -171,8 +171,11 @@ def _two_arms(
     if measured and (unknown := sorted(values.keys() - known)):
         near = nearest(unknown[0], known | signature.options(compare).keys() - {"a", "b", "values"})
         raise UsageError(f"{unknown[0]}={values[unknown[0]]}: no option, and no value of these arms. {near}")
-    pairs = [(a, b) for a, b in product(measured, measured) if [a.arm, b.arm] == [*arms]]
-    pairs = [(a, b) for a, b in pairs if _alike(a, b, values) and model in (None, a.model, a.base)]
+    pairs = [
+        (a, b)
+        for a, b in product(measured, measured)
+        if [a.arm, b.arm] == [*arms] and _alike(a, b, values) and model in (None, a.model, a.base)
+    ]
     if len(pairs) != 1:
         _refuse(paper, arms, measured, pairs)
     return [_all_seeds(m) for m in pairs[0]], other_versions(pairs[0])

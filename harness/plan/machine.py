@@ -51,9 +51,7 @@ def hardware_of(options: RunOptions, name: str = DEFAULT) -> Hardware:
     valid = [f"hardware.{key}" for key in kind.help()]
     for key, value in settings.items():
         if f"hardware.{key}" not in valid:
-            backends = [
-                name_of_backend for name_of_backend in BACKENDS if key in backend(name_of_backend).hardware.help()
-            ]
+            backends = [other for other in BACKENDS if key in backend(other).hardware.help()]
             missing = f"backend={name} has no such setting; backend={', '.join(backends)} has it"
             nearby = f"no such key. {nearest(f'hardware.{key}', valid)}"
             raise UsageError(f"hardware.{key}={value}: {missing if backends else nearby}")
@@ -250,10 +248,9 @@ def check_machine(
     if this_machine:
         checks += _software(arms.values(), machines, gpus)
     checks += [partial(check_context, job) for job in arms.values()]
-    local = [job for key, job in arms.items() if not machines[key].sampler.served]
-    checks += [
-        partial(check_served, job, machines[key].engine) for key, job in arms.items() if machines[key].sampler.served
-    ]
+    served = [job for key, job in arms.items() if machines[key].sampler.served]
+    local = [job for job in arms.values() if job not in served]
+    checks += [partial(check_served, job, machines[job.model, job.arm].engine) for job in served]
     checks += [*_downloads(jobs, local, data_dir), *_training_data(jobs)]
     if this_machine and arms:
         checks += _base_models(local)
@@ -261,8 +258,8 @@ def check_machine(
         checks.append(lambda: check_sharing(jobs, placed, slots, gpus))
         shared = sharing(slots, max(settings.gpus for settings in placed.values()), gpus) > 1
         if not force and (gpus or all(settings.device == "cpu" for settings in placed.values())):
-            each: dict[str, Any] = {"memory": device_memory(placed, slots), "shared": shared, "explicit": explicit}
-            checks.append(lambda: check_memory(jobs, placed, **each))
+            memory = device_memory(placed, slots)
+            checks.append(partial(check_memory, jobs, placed, memory=memory, shared=shared, explicit=explicit))
         checks.append(lambda: check_room(jobs, placed, watch or Watch(), slots=slots, force=force))
     missing: dict[str, None] = {}
     for check in checks:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -92,12 +92,16 @@ def choose_arms(
     for m in sorted(of_model, key=lambda m: len(m.overrides.split())):
         best.setdefault(m.arm, m)
     if arms is None:
-        measured = [m.arm for m in of_model]
-        claimed = {"base", *(name for c in paper.claims for name in (c.arm, c.than))} if paper.claims else set(measured)
-        arms = [arm for arm in dict.fromkeys(measured) if arm in claimed][:MOST]
+        arms = _claimed(paper, [m.arm for m in of_model])
     _check_measured("arm", arms, best, scale)
     chosen = tuple(best[arm] for arm in arms)
     return Chosen(scale, chosen, tuple(everything), (*_not_shown(chosen, of_scale), *other_versions(chosen)))
+
+
+def _claimed(paper: Reproduction, arms: Iterable[str]) -> list[str]:
+    """The base model and the arms of the paper's claims, at most `MOST`. All arms count for a paper without claims."""
+    claimed = {"base", *(name for claim in paper.claims for name in (claim.arm, claim.than))}
+    return [arm for arm in dict.fromkeys(arms) if arm in claimed or not paper.claims][:MOST]
 
 
 def _check_measured(field: str, names: Sequence[str], measured: Collection[str], scale: str) -> None:
@@ -296,10 +300,8 @@ def _place(run: Run) -> str:
 def _measured_by(models: Sequence[Analysed]) -> list[Grid]:
     """How the first seed of each run was measured, a row a benchmark. Nothing for answers of others."""
     facts = [(m.name, b, run.measured_by(b)) for m in models for run in m.sources[:1] for b in run.tables]
-    keys = list(dict.fromkeys(key for *_, facts_of_run in facts for key in facts_of_run))
-    rows = tuple(
-        (name, benchmark, *(str(facts_of_run.get(key, "–")) for key in keys)) for name, benchmark, facts_of_run in facts
-    )
+    keys = list(dict.fromkeys(key for *_, how in facts for key in how))
+    rows = tuple((name, benchmark, *(str(how.get(key, "–")) for key in keys)) for name, benchmark, how in facts)
     return [Grid("Measured by", ("run", "benchmark", *keys), rows)] if keys else []
 
 
@@ -321,7 +323,7 @@ def claim_row(c: Checked) -> ClaimRow:
         tuple(map(_evidence, c.evidence)),
         (
             *(f"{e.line.benchmark}: {e.line.why}" for e in c.evidence if e.line.why),
-            *(f"On {model}, with {overrides}." for model, overrides in _replaced(c)),
+            *dict.fromkeys(f"On {e.model}, with {e.overrides}." for e in c.evidence if e.overrides),
             f"Family of the p-values: {c.family}.",
             *((f"{FEW_SEEDS}.",) if c.outcome == "few seeds" else ()),
         ),
@@ -329,23 +331,13 @@ def claim_row(c: Checked) -> ClaimRow:
     return ClaimRow(c.claim.text, c.claim.where, c.outcome, grid, c.missing)
 
 
-def _replaced(c: Checked) -> dict[tuple[str, str], None]:
-    """(model, the values of the compared arms that were replaced)"""
-    return dict.fromkeys((e.model, e.overrides) for e in c.evidence if e.overrides)
-
-
 def _evidence(e: ClaimEvidence) -> tuple[str, ...]:
-    return _line(e.line, e.model, e.p_margin)
-
-
-def _line(line: Line, model: str = "", p: float | None = None) -> tuple[str, ...]:
-    """The cells of a compared pair. p: instead of Holm's."""
-    form = line_form(line)
-    values = (*(number_text(v, line.factor, form.lstrip("+")) for v in (line.a, line.b)),)
-    difference = number_text(line.difference, line.factor, form)
-    interval = bounds_text(line.interval, line.factor, form)
-    p_value = method_p_text(line, p)
-    return (line.benchmark, model, f"{line.name} ({line.unit})", *values, difference, interval, p_value, line.verdict)
+    """The cells of a compared pair."""
+    line, form = e.line, line_form(e.line)
+    values = [number_text(v, line.factor, form.lstrip("+")) for v in (line.a, line.b)]
+    values += [number_text(line.difference, line.factor, form), bounds_text(line.interval, line.factor, form)]
+    p_value = method_p_text(line, e.p_margin)
+    return (line.benchmark, e.model, f"{line.name} ({line.unit})", *values, p_value, line.verdict)
 
 
 def _compared(line: Line) -> tuple[str, ...]:
@@ -379,10 +371,7 @@ def values_grid(measured: Sequence[Measured], *, every: bool) -> Grid:
                 if was:
                     note += f" (was {_plain(was['value'])}, {was['origin']}: {was['note']})"
                 arms.setdefault((key, _plain(sourced["value"]), sourced["origin"], note), []).append(m.arm)
-    rows = [
-        (*row, "all" if len(arm_names) == len(measured) else ", ".join(arm_names))
-        for row, arm_names in sorted(arms.items())
-    ]
+    rows = [(*row, "all" if len(names) == len(measured) else ", ".join(names)) for row, names in sorted(arms.items())]
     caption = "All values and their sources" if every else "Values that the paper does not state, or that were replaced"
     return Grid(caption, ("value", "is", "origin", "source, or why", "arms"), tuple(rows))
 
@@ -426,11 +415,7 @@ def _viewer(
         subject = read or model.subject
         for benchmark, verdicts in subject.tables.items():
             prompts = subject.prompts.get(benchmark, {})
-            texts = {
-                problem: text
-                for (benchmark_of_text, problem), text in question_texts.items()
-                if benchmark_of_text == benchmark
-            }
+            texts = {problem: text for (name, problem), text in question_texts.items() if name == benchmark}
             responses += _shown(model.name, benchmark, verdicts, prompts, tables.get(benchmark), texts)
         if read is not None and len(model.sources) > 1:
             notes.append(f"{model.name}: the responses shown are those of the first of {len(model.sources)} seeds.")

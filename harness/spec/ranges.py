@@ -63,8 +63,7 @@ Share = Annotated[float, Range("(0, 1]")]  # a share above 0
 
 def check_value(key: str, value: object, kind: object) -> None:
     """Raise UsageError with key, value and what was expected, unless `value` fits the annotation `kind`."""
-    expected = unmet(value, kind)
-    if expected:
+    if expected := unmet(value, kind):
         raise UsageError(f"{key}: expected {expected}, got {value!r}")
 
 

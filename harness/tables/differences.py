@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 from evals.plots.figures import ENDS, point_rows
 from evals.plots.plot import Plot
@@ -58,14 +59,8 @@ def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid |
     if any(row[-1] for row in rows):
         header.append("diverged")
     shown = [row[: len(header)] for row in rows]
-    few_seeds = f" {FEW_SEEDS}." if any("checkpoint" in row[7] for row in rows) else ""
-    if any(row[6] == NONE for row in rows):
-        few_seeds = f" {NO_P}.{few_seeds}"
-    if any("without collapses" in row[7] for row in rows):
-        few_seeds = f"{few_seeds} {SCOPE[:1].upper()}{SCOPE[1:]}."
-    if collapsed:
-        few_seeds = f"{few_seeds} Collapsed: {'; '.join(dict.fromkeys(collapsed))}. {MEANS}."
-    not_tested = f" Not tested: {ALIKE}." if any(row[7] == "not tested" for row in rows) else ""
+    not_tested = f"Not tested: {ALIKE}." if any(row[7] == "not tested" for row in rows) else ""
+    notes = (_seeds_note(rows, collapsed), not_tested, rough(rows), whole_table(families))
     return Grid(
         f"{paper.key}: paired differences of mean accuracy",
         tuple(header),
@@ -74,10 +69,22 @@ def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid |
             "The differences are paired by problem. The interval covers problems. It also covers training seeds if "
             "every trained arm has at least three. Each p-value is corrected (Holm) over the benchmarks of one "
             f"difference on one model and scale. Not resolved: p (Holm) is above {ALPHA}.",
-            *(text.strip() for text in (few_seeds, not_tested, rough(rows), whole_table(families)) if text),
+            *(text.strip() for text in notes if text),
         ),
         in_all_arms(common),
     )
+
+
+def _seeds_note(rows: Sequence[Sequence[str]], collapsed: Sequence[str]) -> str:
+    """Sentences about p-values and verdicts that depend on the training seeds, where a row has one."""
+    verdicts = [row[7] for row in rows]
+    sentences = {
+        f"{NO_P}.": any(row[6] == NONE for row in rows),
+        f"{FEW_SEEDS}.": any("checkpoint" in verdict for verdict in verdicts),
+        f"{SCOPE[:1].upper()}{SCOPE[1:]}.": any("without collapses" in verdict for verdict in verdicts),
+        f"Collapsed: {'; '.join(dict.fromkeys(collapsed))}. {MEANS}.": bool(collapsed),
+    }
+    return " ".join(sentence for sentence, is_true in sentences.items() if is_true)
 
 
 def difference_plot(paper: Reproduction, measured: Sequence[Measured], scale: str) -> Plot | None:
@@ -119,14 +126,12 @@ def contrasts(paper: Reproduction, measured: Sequence[Measured]) -> Iterator[tup
     """The measured pairs: each declared contrast with the same values replaced, and each arm with other values against
     the same arm as declared."""
     for arm, than in paper.compared_arms():
-        for a in measured:
-            for b in measured:
-                if (a.arm, b.arm) == (arm, than) and same_setting(a, b) and comparable(a, b):
-                    yield a, b
-    for a in measured:
-        for b in measured:
-            if a.arm == b.arm and a.trained and a.replaced and not b.replaced and same_setting(a, b):
+        for a, b in product(measured, measured):
+            if (a.arm, b.arm) == (arm, than) and same_setting(a, b) and comparable(a, b):
                 yield a, b
+    for a, b in product(measured, measured):
+        if a.arm == b.arm and a.trained and a.replaced and not b.replaced and same_setting(a, b):
+            yield a, b
 
 
 def _cells(line: Line, same: bool) -> tuple[str, str, str, str]:

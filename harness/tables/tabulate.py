@@ -56,11 +56,7 @@ class PaperTables:
         return out.getvalue()
 
     def as_dict(self) -> dict[str, object]:
-        return {
-            "paper": self.paper,
-            "cells": list(self.rows),
-            "tables": [asdict(g) for g in self.grids],
-        }
+        return {"paper": self.paper, "cells": list(self.rows), "tables": [asdict(g) for g in self.grids]}
 
     def write(self, folder: Path) -> list[Path]:
         """tables.md, tables.csv and, where there are differences, PAPER.svg under the folder."""
@@ -118,12 +114,7 @@ def report(paper: str, runs: Sequence[Run]) -> PaperTables:
         f"{origin}Written by `rlvr tables paper={paper}` from the runs' verdicts. It is not edited by hand.",
         "",
     ]
-    commits = sorted({c for m in measured for c in m.commits})
-    if commits:
-        commands = sorted({code(c) for m in measured for c in m.commands if c})
-        by = "these commands:" if commands else "an unknown command."
-        header += [f"Measured with code at {', '.join(commits)}, by {by}", ""]
-        header += [*(f"- {command}" for command in commands), ""] if commands else []
+    header += _commands(measured)
     header += [f"{line}\n" for line in (*contributions(measured), *other_versions(measured))]
     footer = []
     for heading, notes in (
@@ -141,6 +132,16 @@ def report(paper: str, runs: Sequence[Run]) -> PaperTables:
         latex_tables(reproduction, measured),
         picture,
     )
+
+
+def _commands(measured: Sequence[Measured]) -> list[str]:
+    """The code and the commands that measured."""
+    commits = sorted({commit for m in measured for commit in m.commits})
+    if not commits:
+        return []
+    commands = sorted({f"- {code(c)}" for m in measured for c in m.commands if c})
+    by = "these commands:" if commands else "an unknown command."
+    return [f"Measured with code at {', '.join(commits)}, by {by}", "", *commands, *[""] * bool(commands)]
 
 
 def _answer(
