@@ -362,12 +362,7 @@ def _states(papers: Sequence[str] | None) -> Result:
             lines += [f"{run.folder.name}: {run.folder.resolve()}" for run in measured if run.folder.is_symlink()]
         if begun:
             lines += ["", f"{begun[0].folder.parent}: evaluations with samples to come"]
-            lines += [
-                paragraph(
-                    f"{evaluation.folder.name}: {evaluation}{f'; {evaluation.error}' if evaluation.error else ''}", "  "
-                )
-                for evaluation in begun
-            ]
+            lines += [paragraph(f"{e.folder.name}: {e}{f'; {e.error}' if e.error else ''}", "  ") for e in begun]
         if imported_curves:
             cells = [
                 (r.folder.name, str(len(r.curve)), ", ".join(r.record["source"]["columns"])) for r in imported_curves
@@ -376,11 +371,8 @@ def _states(papers: Sequence[str] | None) -> Result:
         return lines
 
     rows = [asdict(state) for state in states]
-    imported = [*measured, *imported_curves]
-    rows += [
-        {"paper": None, "name": run.folder.name, "state": "finished", "folder": run.folder.resolve()}
-        for run in imported
-    ]
+    for run in (*measured, *imported_curves):
+        rows.append({"paper": None, "name": run.folder.name, "state": "finished", "folder": run.folder.resolve()})
     rows += [{"paper": None, "name": evaluation.folder.name, **asdict(evaluation)} for evaluation in begun]
     return Result(rows, report, rows)
 

@@ -332,18 +332,11 @@ def _read(
 
 def _summary(outcomes: Sequence[JobOutcome], paper: Reproduction) -> Trained:
     """The scores of the jobs, and on stderr which failed or diverged."""
-    from evals.redaction import redact
     from harness.record.run import Run
     from harness.tables.summary import summarise
     from rlvr.run_summary import blocks, so_far_blocks
 
-    rows = []
-    for outcome in outcomes:
-        error = None if outcome.error is None else redact(str(outcome.error))
-        state = {"paper": outcome.job.paper, "job": outcome.job.name, "folder": str(outcome.folder or "")}
-        rows.append({**state, "diverged": outcome.diverged, "so_far": outcome.so_far, "error": error})
-        if error is not None:
-            logger.warning(f"failed: {outcome.job.paper} {outcome.job.name}: {error}")
+    rows = [_row(outcome) for outcome in outcomes]
     diverged = [str(row["job"]) for row in rows if row["diverged"]]
     if diverged:
         logger.warning(f"{len(diverged)} of {len(rows)} runs diverged: {', '.join(diverged)}")
@@ -353,6 +346,17 @@ def _summary(outcomes: Sequence[JobOutcome], paper: Reproduction) -> Trained:
     failed = bool(diverged) or any(row["error"] for row in rows)
     shown = [block for part in (*parts, *stopped) for block in ("", *part)][1:]
     return Trained(outcomes, shown, {"runs": rows}, int(failed) or 75 * bool(stopped))
+
+
+def _row(outcome: JobOutcome) -> dict[str, object]:
+    """A job and how it ended. An error also goes to the log."""
+    from evals.redaction import redact
+
+    job, error = outcome.job, None if outcome.error is None else redact(str(outcome.error))
+    if error is not None:
+        logger.warning(f"failed: {job.paper} {job.name}: {error}")
+    state = {"paper": job.paper, "job": job.name, "folder": str(outcome.folder or "")}
+    return {**state, "diverged": outcome.diverged, "so_far": outcome.so_far, "error": error}
 
 
 def _command(paper: object, given: Mapping[str, object]) -> str:

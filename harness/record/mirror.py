@@ -105,17 +105,7 @@ def _send(run: Run, link: dict[str, Any], tracker: Tracker) -> bool:
         for key in PASSING & client.get_run(run_id).data.tags.keys() - tags.keys():
             client.delete_tag(run_id, key)
         if run.is_finished:
-            step, scores = final_scores(record)
-            last = last_row(metrics)  # its time, which no repetition changes: MLflow keeps one of two equal points
-            at = ms(record["finished"]) if last is None else last.get("time", 0)
-            client.log_batch(run_id, metrics=[Metric(name, value, at, step) for name, value in scores.items()])
-            for name in mirrored_files(run):
-                client.log_artifact(run_id, str(run.file(name)), str(Path(name).parent) if "/" in name else None)
-            client.log_text(run_id, sources_csv(run.settings), SOURCES)
-            show_samples(tracker, run_id, run)
-            scored = [f"tags.`{key}`" for key in _accuracy(record)]
-            tracker.show_columns(record["paper"], ["params.`arm`", "params.`seed`", *scored])
-            client.log_artifact(run_id, str(run.folder / RECORD))  # last: it lists the others
+            _send_results(run, run_id, tracker)
         client.update_run(run_id, status="RUNNING")
         if (status := STATUS[record["state"]]) != "RUNNING":
             tracker.end(run_id, status, ms(record["started"]), ms(record["finished"]) if run.is_finished else None)
@@ -124,6 +114,25 @@ def _send(run: Run, link: dict[str, Any], tracker: Tracker) -> bool:
         link["record"] = record["sha256"]
     write_json(run.folder / LINK, link)
     return True
+
+
+def _send_results(run: Run, run_id: str, tracker: Tracker) -> None:
+    """Send the scores and the files of a finished run."""
+    from mlflow.entities import Metric
+
+    record, client = run.record, tracker.client
+    step, scores = final_scores(record)
+    last = last_row(run.folder / TRAINING_LOG)
+    # its time, which no repetition changes: MLflow keeps one of two equal points
+    at = ms(record["finished"]) if last is None else last.get("time", 0)
+    client.log_batch(run_id, metrics=[Metric(name, value, at, step) for name, value in scores.items()])
+    for name in mirrored_files(run):
+        client.log_artifact(run_id, str(run.file(name)), str(Path(name).parent) if "/" in name else None)
+    client.log_text(run_id, sources_csv(run.settings), SOURCES)
+    show_samples(tracker, run_id, run)
+    scored = [f"tags.`{key}`" for key in _accuracy(record)]
+    tracker.show_columns(record["paper"], ["params.`arm`", "params.`seed`", *scored])
+    client.log_artifact(run_id, str(run.folder / RECORD))  # last: it lists the others
 
 
 def _link(run: Run) -> dict[str, Any]:
@@ -345,11 +354,8 @@ class BackgroundMirror:
 
 def _state(folder: Path) -> object:
     """The part that changes with every change of a run."""
-    return [(at.st_size, at.st_mtime_ns) for name in (RECORD, TRAINING_LOG) if (at := _stat(folder / name)) is not None]
-
-
-def _stat(path: Path) -> os.stat_result | None:
-    return path.stat() if path.is_file() else None
+    files = [path for name in (RECORD, TRAINING_LOG) if (path := folder / name).is_file()]
+    return [(at.st_size, at.st_mtime_ns) for at in map(Path.stat, files)]
 
 
 @contextmanager

@@ -307,22 +307,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         sizes = torch.tensor([len(m["rewards"]) for m in micro_batches], device=fields["groups"].device)
         fields["micro_batches"] = torch.arange(len(micro_batches), device=sizes.device).repeat_interleave(sizes)
         if self._reads_signals:
-            signals = [] if first is None else [first]
-            signals += [self._signals(self.model, micro) for micro in micro_batches[len(signals) :]]
-            logp, entropies = zip(*((p.detach(), h.detach()) for p, h in signals), strict=True)
-            fields["logp"], fields["entropies"] = torch.cat(logp), torch.cat(entropies)
-            fields["old_logp"] = torch.cat(
-                [m.get("old_per_token_logps", p) for m, p in zip(micro_batches, logp, strict=True)]
-            )
-            if "old_entropies" in self.experiment.method.reads:
-                fields["old_entropies"] = torch.cat(
-                    [m.get("old_entropies", h) for m, h in zip(micro_batches, entropies, strict=True)]
-                )
-            if "pi_squared" in self.experiment.method.reads:
-                fields["pi_squared"] = torch.cat([self._pi_squared(micro) for micro in micro_batches])
-            for signal, of_trl in (("rollout_logp", "sampling_per_token_logps"), ("ref_logp", "ref_per_token_logps")):
-                if of_trl in micro_batches[0]:
-                    fields[signal] = torch.cat([m[of_trl] for m in micro_batches])
+            fields |= self._token_signals(micro_batches, first)
         rows, width = fields["mask"].shape
         fields = {name: self._gather(tensor) for name, tensor in fields.items()}
         batch = TokenBatch(
@@ -345,6 +330,26 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
                 values = getattr(applied.shaped, name)
                 micro[name] = None if values is None else values[start:stop, :width]
             start = stop
+
+    def _token_signals(self, micro_batches: list[Inputs], first: tuple[Tensor, Tensor] | None) -> dict[str, Tensor]:
+        """The signals of each token that the method reads, [b, T] each."""
+
+        def stored(key: str, computed: tuple[Tensor, ...]) -> Tensor:
+            return torch.cat([micro.get(key, value) for micro, value in zip(micro_batches, computed, strict=True)])
+
+        signals = [] if first is None else [first]
+        signals += [self._signals(self.model, micro) for micro in micro_batches[len(signals) :]]
+        logp, entropies = zip(*((p.detach(), h.detach()) for p, h in signals), strict=True)
+        fields = {"logp": torch.cat(logp), "entropies": torch.cat(entropies)}
+        fields["old_logp"] = stored("old_per_token_logps", logp)
+        if "old_entropies" in self.experiment.method.reads:
+            fields["old_entropies"] = stored("old_entropies", entropies)
+        if "pi_squared" in self.experiment.method.reads:
+            fields["pi_squared"] = torch.cat([self._pi_squared(micro) for micro in micro_batches])
+        for signal, of_trl in (("rollout_logp", "sampling_per_token_logps"), ("ref_logp", "ref_per_token_logps")):
+            if of_trl in micro_batches[0]:
+                fields[signal] = torch.cat([m[of_trl] for m in micro_batches])
+        return fields
 
     def _gather(self, tensor: Tensor) -> Tensor:
         """[b, ...] of each process -> [B, ...] of all, token axes padded to the longest."""
