@@ -87,9 +87,17 @@ def _targets(papers: Sequence[str], out: PathLike | None) -> dict[str, Path]:
         return {paper: folder / f"{paper}{SUFFIX}" for paper in papers}
     if len(papers) > 1:
         raise UsageError(f"out={Path(out)}: expected a folder, or one paper (paper=KEY) for one file")
-    if Path(out).exists():  # which may say who measured its runs
-        raise UsageError(f"out={Path(out)}: expected a new file that ends in {SUFFIX}. This file exists already")
-    return dict.fromkeys(papers, Path(out))
+    return dict.fromkeys(papers, _new(Path(out)))
+
+
+def _new(path: Path) -> Path:
+    """An archive to write. An old one is not replaced: it may say who measured its runs."""
+    from harness.record.archive import SUFFIX
+
+    if not path.name.endswith(SUFFIX) or path.exists():
+        reason = ". This file exists already" if path.exists() else ""
+        raise UsageError(f"out={path}: expected a new file that ends in {SUFFIX}{reason}")
+    return path
 
 
 def _bundle(run: str, by: str | None, out: PathLike | None) -> Result:
@@ -104,16 +112,10 @@ def _bundle(run: str, by: str | None, out: PathLike | None) -> Result:
     selected = seeds_of(run)
     if len(selected) != 1:
         raise UsageError(f"{run}: expected one run, found {len(selected)}")
-    target = Path(out) if out is not None else results_folder() / "bundles" / f"{Path(run).name}{SUFFIX}"
-    if not target.name.endswith(SUFFIX) or target.exists():
-        reason = ". This file exists already" if target.exists() else ""
-        raise UsageError(f"out={target}: expected a new file that ends in {SUFFIX}{reason}")
+    target = _new(Path(out) if out is not None else results_folder() / "bundles" / f"{Path(run).name}{SUFFIX}")
     write_archive(selected, target, responses=True, by=by)
-    without = (
-        ""
-        if selected[0].keeps_responses
-        else f"\nwithout responses: {selected[0].name} has none, as imported runs have"
-    )
+    none = f"\nwithout responses: {selected[0].name} has none, as imported runs have"
+    without = "" if selected[0].keeps_responses else none
     return _files([target], f"{target}{without}\n{CHECK.format(target)}")
 
 

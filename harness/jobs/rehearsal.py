@@ -207,10 +207,8 @@ def overrides(job: Job, base: str, folder: Path) -> dict[str, object]:
     e, p = job.experiment, job.protocol
     asks = max(p.benchmarks.value, key=lambda name: int(p.value("max_tokens", name)))
     written = p.prompt_of(asks).asks_for == "a written answer"  # as that of the rehearsal's two questions
-    prompt = {
-        OwnBenchmark.parse(_questions(folder)): p.value("prompt", asks),
-        "default": "benchmark",
-    }  # named, so that any may be
+    # named, so that any may be
+    prompt = {OwnBenchmark.parse(_questions(folder)): p.value("prompt", asks), "default": "benchmark"}
     values: dict[str, Any] = {
         "base_model": base,
         "protocol.benchmarks": [str(_questions(folder))],
@@ -295,6 +293,7 @@ def _run(job: Job, hardware: Hardware, row: Rehearsed, paper: str | Reproduction
     e = job.experiment
     # veRL samples in processes of its own, where no response is forced: a third of all reach the arm's limit by chance
     length = e.max_completion_tokens.value if isinstance(e, Experiment) and not trainer.in_process else SHORT
+    stage = "evaluated" if e is None else "trained"
     try:
         dwarf.make(job.base_model.value, folder, limit=length)
         _write_data(folder, job)
@@ -303,18 +302,12 @@ def _run(job: Job, hardware: Hardware, row: Rehearsed, paper: str | Reproduction
             paper, models=[job.model], arms=[job.arm], scale=job.scale, backend=job.backend, seeds=[0], overrides=values
         )
     except ValueError as error:
-        row.mark("evaluated" if job.experiment is None else "trained", [str(error)])
+        row.mark(stage, [str(error)])
         return
     base = located(small, home() / "base-models")
-    stage = "evaluated" if job.experiment is None else "trained"
     try:
         if trainer.in_process:  # veRL's extension changes the vLLM of its processes
-            need = context_need(small)
-            evaluated = need.evaluation + PROMPT_TOKENS
-            lengths = {need.training, min(evaluated, need.positions or evaluated)}
-            row.mark(
-                "configured", [fault for length in sorted(lengths - {0}) for fault in engine_accepts(base, length)]
-            )
+            row.mark("configured", _refused_lengths(small, base))
         run = JobRun(small, base, machine, None, "rehearsal")
         shutil.rmtree(run.folder, ignore_errors=True)  # left by an earlier rehearsal, maybe with other code
         if job.experiment is not None:
@@ -338,6 +331,14 @@ def _run(job: Job, hardware: Hardware, row: Rehearsed, paper: str | Reproduction
             row.mark("resumed", [])
             stage = "evaluated"
         row.mark(stage, [f"{type(error).__name__}: {error}"])
+
+
+def _refused_lengths(job: Job, base: str) -> list[str]:
+    """Why vLLM refuses a model at the lengths of its training and its evaluation."""
+    need = context_need(job)
+    evaluated = need.evaluation + PROMPT_TOKENS
+    lengths = {need.training, min(evaluated, need.positions or evaluated)}
+    return [fault for length in sorted(lengths - {0}) for fault in engine_accepts(base, length)]
 
 
 def _stopped(run: JobRun, row: Rehearsed, folder: Path, *, at_once: bool) -> None:

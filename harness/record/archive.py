@@ -203,10 +203,7 @@ def _place(run: Run) -> str:
 
 def _files(run: Run, responses: bool, by: str | None) -> Iterator[tuple[str, bytes]]:
     """(name, content) of the files of one run that go into an archive, run.json with their hashes last."""
-    files: dict[str, bytes] = {}
-    for name in KEPT:
-        if name in run.record.get("files", {}):
-            files[name] = run.file(name).read_bytes()
+    files = {name: run.file(name).read_bytes() for name in KEPT if name in run.record.get("files", {})}
     for benchmark in run.benchmarks:
         run.rows(benchmark, ())  # raises if the file is damaged
         path = run.tables[benchmark]

@@ -150,18 +150,10 @@ def _write(curve: Curve, folder: Path, name: str, seed: int) -> None:
     shutil.rmtree(part, ignore_errors=True)  # left by an import that was killed
     part.mkdir(parents=True)
     table, metrics = curve.table.copy(), curve.metrics
-    percent = [
-        source_column
-        for metric, source_column in metrics.items()
-        if metric.startswith("curve/") and in_percent(table[source_column])
-    ]
+    percent = [name for metric, name in metrics.items() if metric.startswith("curve/") and in_percent(table[name])]
     table[percent] /= 100
     for row in table.to_dict("records"):
-        values = {
-            metric: float(row[source_column])
-            for metric, source_column in metrics.items()
-            if row[source_column] == row[source_column]
-        }
+        values = {metric: float(row[name]) for metric, name in metrics.items() if row[name] == row[name]}
         append_jsonl(part / TRAINING_LOG, {"step": int(row["step"]), "metrics": values, "time": 0})
     source = {
         "file": str(curve.path),
