@@ -20,7 +20,7 @@ from evals.answer_files.conventions import convention_effects
 from evals.answer_files.differing import differing
 from evals.answer_files.other_form import unlike
 from evals.answer_files.own import decided_by, file_of, graded_by
-from evals.answer_files.policies import advice, are_letters, policy_effects, program_advice
+from evals.answer_files.policies import PolicyEffect, advice, are_letters, policy_effects, program_advice
 from evals.answer_files.read import read_of
 from evals.answer_files.reading import NOTHING_SAID, AnswerFile, Reading, read_answers
 from evals.answer_files.report import SHOWN, GradeReport, agreement
@@ -115,14 +115,7 @@ def grade_file(
         thoughts=sum(has_marker(row.response) for row in rows),
         policies=effects,
         conventions=[] if policy in PROGRAMS else convention_effects(rows, grades, conventions),
-        advice=program_advice(grades, effects, policy)
-        if policy in PROGRAMS
-        else advice([row.response for row in rows], grades, effects, policy)
-        or unlike(
-            [row.gold.strip() for row in rows],
-            [grade.answer for grade in grades if grade.answer is not None],
-            sum(grade.verdict is Verdict.CORRECT for grade in grades),
-        ),
+        advice=_advice(rows, grades, effects, policy),
         explanations=explanations,
         problem_texts={n: _problem_text(rows[n - 1]) for n in explanations},
         stated=replace(file, rows=[]),
@@ -200,6 +193,18 @@ def _explanations(
         explain = [n for n, grade in enumerate(grades, 1) if grade.verdict is Verdict.WRONG][:SHOWN]
     explained = {n: (grader.explain(*triples[n - 1][:2], policy), grades[n - 1]) for n in explain}
     return {n: replace(how, verdict=grade.verdict, reason=grade.reason) for n, (how, grade) in explained.items()}
+
+
+def _advice(
+    rows: Sequence[Sample], grades: Sequence[Grade], effects: Sequence[PolicyEffect], policy: str
+) -> str | None:
+    """The policy that reads the responses, or the form that golds and answers do not share."""
+    if policy in PROGRAMS:
+        return program_advice(grades, effects, policy)
+    answers = [grade.answer for grade in grades if grade.answer is not None]
+    correct = sum(grade.verdict is Verdict.CORRECT for grade in grades)
+    by_policy = advice([row.response for row in rows], grades, effects, policy)
+    return by_policy or unlike([row.gold.strip() for row in rows], answers, correct)
 
 
 def _failed(rows: Sequence[Sample]) -> set[int]:

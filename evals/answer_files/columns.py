@@ -143,24 +143,20 @@ def with_values(
     results = [samples[0]] * len(texts) if several else list(samples)
     rest = {name: values[name] for name in sorted(values, key=lambda name: name not in _FIRST) if name != "response"}
     lists = {
-        name: values_of_column
-        for name, values_of_column in rest.items()
-        if isinstance(values_of_column, list) and (columnar or name in _PER_SAMPLE)
+        name: column for name, column in rest.items() if isinstance(column, list) and (columnar or name in _PER_SAMPLE)
     }
-    lengths = {"response": len(results), **{name: len(values_of_column) for name, values_of_column in lists.items()}}
+    lengths = {"response": len(results), **{name: len(column) for name, column in lists.items()}}
     if len(set(lengths.values())) > 1:
         raise UsageError(f"lists of other lengths: {', '.join(f'{name} {length}' for name, length in lengths.items())}")
     for name, value in rest.items():
-        results = [
-            _with(sample, name, lists[name][at] if name in lists else value, label) for at, sample in enumerate(results)
-        ]
-    if texts and len(texts) != len(results):
+        column = lists.get(name, [value] * len(results))
+        results = [_with(sample, name, item, label) for sample, item in zip(results, column, strict=True)]
+    if not texts:
+        return results
+    if len(texts) != len(results):
         raise UsageError(f"lists of other lengths: response {len(texts)}, samples {len(results)}")
-    replies = [replied(text, sample.finish_reason) for text, sample in zip(texts, results, strict=False)]
-    return [
-        replace(sample, response=replies[at][0], finish_reason=replies[at][1]) if texts else sample
-        for at, sample in enumerate(results)
-    ]
+    replies = [(sample, *replied(text, sample.finish_reason)) for text, sample in zip(texts, results, strict=True)]
+    return [replace(sample, response=response, finish_reason=finish) for sample, response, finish in replies]
 
 
 def _with(sample: Sample, name: str, value: object, label: str) -> Sample:

@@ -27,9 +27,7 @@ from evals.unpacked import most_unpacked
 
 NOTHING_NAMED: Mapping[str, str] = MappingProxyType({})
 ZSTD = 93  # the compression of today's inspect logs, which Python 3.11's zipfile cannot read
-_LOCAL_HEADER = struct.Struct(
-    "<26xHH"
-)  # a file in a zip archive: 26 bytes, length of its name, length of its extra field
+_LOCAL_HEADER = struct.Struct("<26xHH")  # of a file in a zip archive: 26 bytes, lengths of its name and extra field
 HOLDERS = ("samples", "results", "outputs", "details", "data", "rows")  # names of a list of rows in an object
 
 
@@ -153,8 +151,7 @@ def _inside(whole: dict[str, Any], columns: Mapping[str, str]) -> list[Any]:
         return [whole]
     if rows := _held(whole) or _of_tasks(whole) or _by_id(whole):
         return rows
-    tasks = whole.get("samples")  # lm-eval's, in the file of its scores
-    lists = _lists(tasks, "samples.") if "results" in whole and _is_tasks(tasks) else _lists(whole)
+    lists = _lists_inside(whole)
     fitting = [rows for rows in lists.values() if _has(rows[0], columns)]
     if columns and len(fitting) == 1:
         return fitting[0]
@@ -166,6 +163,12 @@ def _inside(whole: dict[str, Any], columns: Mapping[str, str]) -> list[Any]:
         _refuse_lists_by_id(whole)
     is_row = may_be_row(whole) or any(_is_rows(whole.get(name)) for name in HOLDERS)
     return [whole] if is_row else _of_lists(whole, lists)
+
+
+def _lists_inside(whole: dict[str, object]) -> dict[str, list[dict[str, Any]]]:
+    """Path -> a list of rows. Where lm-eval wrote the samples into the file of its scores, theirs alone."""
+    tasks = whole.get("samples")
+    return _lists(tasks, "samples.") if "results" in whole and _is_tasks(tasks) else _lists(whole)
 
 
 def _has(row: Mapping[str, object], columns: Mapping[str, str]) -> bool:

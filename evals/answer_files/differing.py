@@ -167,13 +167,8 @@ def cause(
     answered = {name: other for name, other in other_grades.items() if other.answer not in (None, answer)}
     agreeing = [name for name, other in answered.items() if _as_they(row, name, other)]
     if answer is None:
-        if grade.verdict == Verdict.TRUNCATED:
-            return "cut off before an answer"
-        form = "in a box" if policy.startswith("boxed") else f"in the form of {policy}"
-        if agreeing:
-            return f"answer not {form}, but read by policy={agreeing[0]}"
-        reading = [name for name in answered if name != "whole"]  # any response is an answer for it
-        return f"no answer {form}, and another value read by policy={reading[0]}" if reading else NO_RULE
+        truncated = grade.verdict == Verdict.TRUNCATED
+        return "cut off before an answer" if truncated else _cause_of_no_answer(policy, agreeing, answered)
     if agreeing:
         return f"read by policy={agreeing[0]}"
     same_number = _number(row.gold) is not None and _number(row.gold) == _number(answer)
@@ -189,6 +184,15 @@ def cause(
     return _cause_by_form(gold, answer, grade.verdict == Verdict.CORRECT)
 
 
+def _cause_of_no_answer(policy: str, agreeing: Sequence[str], answered: Iterable[str]) -> str:
+    """Where the answer stands that `policy` does not read, by the policies that read it."""
+    form = "in a box" if policy.startswith("boxed") else f"in the form of {policy}"
+    if agreeing:
+        return f"answer not {form}, but read by policy={agreeing[0]}"
+    reading = [name for name in answered if name != "whole"]  # any response is an answer for it
+    return f"no answer {form}, and another value read by policy={reading[0]}" if reading else NO_RULE
+
+
 def _as_they(row: Sample, policy: str, other: Grade) -> bool:
     """Whether a grade under another policy explains the label: correct as it says, or wrong with the part of the
     response that they extracted. A wrong answer alone says nothing, because most other parts of a response are wrong.
@@ -200,27 +204,27 @@ def _as_they(row: Sample, policy: str, other: Grade) -> bool:
 
 def _cause_by_form(gold: str, answer: str, correct: bool) -> str:
     """The rules that look at both texts alone."""
-    a, b = _number(gold), _number(answer)
+    a, b, both = _number(gold), _number(answer), f"{gold}\0{answer}"
     if a is not None and a == b:
         return "the same number, written otherwise"
     if None in (a, b) and all(re.search(_SEVERAL, text) for text in (gold, answer)):
         return _several(gold, answer, correct)
-    if _SCIENTIFIC.search(gold) or _SCIENTIFIC.search(answer):
+    if _SCIENTIFIC.search(both):
         return "scientific notation"
-    if a is not None and b is not None and a != 0 and b != 0:
+    if a and b:  # numbers, and no zeros
         if math.isclose(a, 100 * b, rel_tol=1e-9) or math.isclose(100 * a, b, rel_tol=1e-9):
             return "percent: a hundred times larger or smaller"
         if math.isclose(a, b, rel_tol=1e-3) or _rounded(gold, answer):
             return "tolerance or rounding"
-    if re.search(_SEVERAL, f"{gold}\0{answer}"):
+    if re.search(_SEVERAL, both):
         return _several(gold, answer, correct)
-    if "=" in gold or "=" in answer:
+    if "=" in both:
         return "left-hand side or equation"
     if _words(gold) != _words(answer):
         return "units, words or symbols"
     if correct:
         return "equal in another form"
-    return "other" if a is None or b is None else "differs in value"
+    return "other" if None in (a, b) else "differs in value"
 
 
 def _rounded(gold: str, answer: str) -> bool:

@@ -81,7 +81,21 @@ def policy_effects(
         grades: of `rows`, under the policy `used`. progress: called with (done, all) policies. of_engine: places of
             rows of which the engine gave no whole response.
     """
-    correct = [grade.verdict is Verdict.CORRECT for grade in grades]
+    alternatives = _alternatives(rows, grader, used, policies)
+    effects: list[PolicyEffect] = []
+    for name, policy, by in alternatives:
+        if progress:
+            progress(len(effects), len(alternatives))
+        then = by.grade_responses(rows, policy)
+        then = [Grade(Verdict.UNSCORED, None) if at in of_engine else grade for at, grade in enumerate(then)]
+        effects.append(_effect(name, grades, then, read=len(rows) - len(of_engine)))
+    return sorted(effects, key=lambda effect: -effect.correct)
+
+
+def _alternatives(
+    rows: Sequence[Response], grader: Grader | ProgramGrader, used: str, policies: Sequence[str]
+) -> list[tuple[str, str, Grader | ProgramGrader]]:
+    """Name, policy and grader of each other way to grade the rows."""
     letters = all(isinstance(gold, str) and LETTER.fullmatch(gold.strip()) for gold, _, _ in rows)
     senseless = set() if letters else {"letter"}
     senseless |= {"whole"} if rows and median(len(response) for _, response, _ in rows) > LONG else set()
@@ -93,25 +107,26 @@ def policy_effects(
         of_whole = replace(grader, reasoning=other_reasoning)
         pairs = [policy for policy in dict.fromkeys((used, "qwen")) if policy in policies]  # qwen reads most forms
         alternatives += [(f"{policy}, reasoning={other_reasoning}", policy, of_whole) for policy in pairs]
-    effects: list[PolicyEffect] = []
-    for name, policy, by in alternatives:
-        if progress:
-            progress(len(effects), len(alternatives))
-        then = [
-            Grade(Verdict.UNSCORED, None) if place in of_engine else grade
-            for place, grade in enumerate(by.grade_responses(rows, policy))
-        ]
-        changes = Counter((was, grade.verdict is Verdict.CORRECT) for was, grade in zip(correct, then, strict=True))
-        changed = sum(was.verdict is not grade.verdict for was, grade in zip(grades, then, strict=True))
-        gained, lost = changes[False, True], changes[True, False]
-        unscored = sum(grade.verdict is Verdict.UNSCORED for grade in then)
-        answered = sum(grade.answer is not None for grade in then)
-        unequal = sum(grade.boxed and grade.answer is None for grade in then) if policy == "boxed_strict" else None
-        right, read = changes[True, True] + gained, len(rows) - len(of_engine)
-        effects.append(
-            PolicyEffect(name, len(rows), right, gained, lost, unscored, answered, read, changed, unequal=unequal)
-        )
-    return sorted(effects, key=lambda effect: -effect.correct)
+    return alternatives
+
+
+def _effect(policy: str, before: Sequence[Grade], then: Sequence[Grade], read: int) -> PolicyEffect:
+    """The change from the grades under the policy in use to those under another, which may stand with a reasoning."""
+    pairs = [(was.verdict, grade.verdict) for was, grade in zip(before, then, strict=True)]
+    correct = Counter((was is Verdict.CORRECT, now is Verdict.CORRECT) for was, now in pairs)
+    unequal = sum(grade.boxed and grade.answer is None for grade in then)
+    return PolicyEffect(
+        policy,
+        rows=len(then),
+        correct=correct[True, True] + correct[False, True],
+        gained=correct[False, True],
+        lost=correct[True, False],
+        unscored=sum(now is Verdict.UNSCORED for _, now in pairs),
+        found=sum(grade.answer is not None for grade in then),
+        read=read,
+        changed=sum(was is not now for was, now in pairs),
+        unequal=unequal if policy.startswith("boxed_strict") else None,
+    )
 
 
 def program_advice(grades: Sequence[Grade], effects: Sequence[PolicyEffect], used: str) -> str | None:
@@ -132,12 +147,12 @@ def advice(responses: Sequence[str], grades: Sequence[Grade], effects: Sequence[
     It is the one with most correct answers, because some take a text of any response. Without any, it is the form that
     most responses have."""
     answered = sum(grade.answer is not None for grade in grades)
-    without = sum(grade.verdict is Verdict.NO_ANSWER for grade in grades)
+    verdicts = Counter(grade.verdict for grade in grades)
+    without, correct = verdicts[Verdict.NO_ANSWER], verdicts[Verdict.CORRECT]
     if 2 * without <= len(responses):
         return None
     if 2 * sum(not response.strip() for response in responses) >= len(responses):
         return None  # no policy reads an empty response
-    correct = sum(grade.verdict is Verdict.CORRECT for grade in grades)
     lacking = f"{without} of {len(responses)} responses have no answer in the form of {used}"
     right = [effect for effect in effects if effect.correct > correct]
     forms = [effect for effect in effects if effect.policy in FORMS]

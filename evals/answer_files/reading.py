@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,8 +13,8 @@ from pydantic import ValidationError
 from evals.answer_files import columns as our_columns
 from evals.answer_files.containers import contents, is_scores, without_samples
 from evals.answer_files.formats import format_of, nearest
-from evals.answer_files.formats.ours import Rows
-from evals.answer_files.formats.schema import Format, faults
+from evals.answer_files.formats.ours import Columns, Rows
+from evals.answer_files.formats.schema import About, Format, faults
 from evals.answer_files.golds import Golds, as_asked, split_golds
 from evals.answer_files.items import select
 from evals.answer_files.labels import as_label
@@ -161,27 +162,23 @@ class AnswerFile:
 
 @dataclass(frozen=True)
 class _Part:
-    """One file: its format, None where columns decide, and its samples with the number of the row that each is from."""
+    """One file: its format, and its samples with the number of the row that each is from."""
 
     path: Path
-    form: type[Format] | None
+    form: type[Format]
     objects: Sequence[Mapping[str, object]]
     samples: Sequence[tuple[int, Sample]]
     chosen: str  # which rows were read, of those that the file has
 
     @property
-    def name(self) -> str:
-        return "columns" if self.form is None else self.form.about.name
-
-    @property
     def tool(self) -> str:
         """Who writes such files; empty where anyone does."""
-        return "" if self.form is None or self.plain else self.form.about.tool
+        return "" if self.plain else self.form.about.tool
 
     @property
     def plain(self) -> bool:
         """Whether it is of no tool's format."""
-        return self.form is None or self.form is Rows
+        return issubclass(self.form, Rows)
 
     def notes(self, reading: Reading) -> list[str]:
         """The notes on how its rows were read."""
@@ -210,34 +207,35 @@ def read_answers(path: Path | Sequence[Path], reading: Reading = NOTHING_SAID) -
         first = short(parts[0].samples[0][1].problem_id)
         raise UsageError(f"gold={reading.gold} has no answer for any problem of {paths[0]}, such as {first}")
     _check_golds(parts)
-    form = parts[0].form
-    wanted = [] if form is None else form.about.wanted
+    about = parts[0].form.about
     samples = [sample for part in parts for _, sample in part.samples]
-    labels, label = _choose_label(paths[0], samples, reading.label, wanted)
+    labels, label = _choose_label(paths[0], samples, reading.label, about.wanted)
     labelled = [_labelled(part, number, sample, label, reading) for part in parts for number, sample in part.samples]
     several = sum(sample.several for sample in labelled)
-    plain = form is None or form is Rows
+    errors = Counter(sample.sampling_error for sample in labelled)
     return AnswerFile(
-        parts[0].name,
+        about.name,
         labelled,
-        tuple((str(part.path), len(part.samples), part.name, part.tool, part.notes(reading)) for part in parts),
+        tuple(
+            (str(part.path), len(part.samples), part.form.about.name, part.tool, part.notes(reading)) for part in parts
+        ),
         label,
         labels,
         recomputed(labelled, reading.label_threshold),
         labelled=sum(sample.expected is not None for sample in labelled),
-        errored=sum(sample.sampling_error not in (None, LOST) for sample in labelled),
-        lost=sum(sample.sampling_error == LOST for sample in labelled),
+        errored=len(labelled) - errors[None] - errors[LOST],
+        lost=errors[LOST],
         empty=sum(not sample.response and sample.sampling_error is None for sample in labelled),
         several=several,
-        golds=(reading.rule or (None if form is None else form.about.golds)) if several else None,
-        unread=unread(parts[0].objects, reading.columns) if plain and label is None else (),
-        policy=None if form is None else form.about.policy,
+        golds=(reading.rule or about.golds) if several else None,
+        unread=unread(parts[0].objects, reading.columns) if parts[0].plain and label is None else (),
+        policy=about.policy,
         columns=reading.columns,
     )
 
 
 def _part(path: Path, reading: Reading, golds: Golds | None, paths: Sequence[Path]) -> _Part:
-    """A file with its golds found, and how several of them count settled.
+    """A file with the samples of its rows.
 
     Args:
         paths: all files that are read.
@@ -247,7 +245,8 @@ def _part(path: Path, reading: Reading, golds: Golds | None, paths: Sequence[Pat
         named = {column: source for column, source in named.items() if column != "answer"}
     objects, note = select(path, contents(path, named, reading.rows), named, reading.rows)
     form = _form(path, objects, reading, paths)
-    if form is None or form is Rows:
+    plain = issubclass(form, Rows)
+    if plain:
         refuse_mixed(path, objects, {column: source for column, source in named.items() if source != ROW})
         our_columns.refuse_reworded(path, objects, named)
     if all(reach(row, reading.columns.get("answer", "")) is ABSENT for row in objects):
@@ -256,44 +255,44 @@ def _part(path: Path, reading: Reading, golds: Golds | None, paths: Sequence[Pat
     for number, row in enumerate(objects, 1):
         try:
             of_row = _samples(form, row, number, reading)
-            if (form is None or form is Rows) and reading.golds is None and golds is None:
+            if plain and reading.golds is None and golds is None:
                 our_columns.refuse_columnar(row, reading.columns, of_row)
             for sample in of_row:
-                sample = sample if golds is None else golds.fill(sample)
-                if not sample.golds and form is not None and form.about.loses_golds:
-                    sample = replace(sample, golds=("",), sampling_error=sample.sampling_error or LOST)
-                if not sample.golds:
-                    if isinstance(sample.golds, Unread):
-                        raise UsageError(sample.golds.why)
-                    raise NoGoldError(missing_gold(row))
-                sample = as_asked(
-                    split_golds(sample, reading.between), reading.rule, None if form is None else form.about.golds
-                )
+                sample = _with_golds(sample if golds is None else golds.fill(sample), row, form.about, reading)
                 if reading.benchmark is not None:
                     sample = replace(sample, benchmark=reading.benchmark)
                 samples.append((number, settled(sample if is_gold(sample.gold) else read_prose(sample))))
         except ValueError as error:
             kind = NoGoldError if isinstance(error, NoGoldError) else UsageError
             raise kind(f"{path}, row {number}: {error}") from error
-    if form is not None and form.about.name == "lm_eval":
+    if form.about.name == "lm_eval":
         samples = _without_filters(samples)
     return _Part(path, form, objects, samples, note)
 
 
-def _form(
-    path: Path, objects: Sequence[Mapping[str, object]], reading: Reading, paths: Sequence[Path]
-) -> type[Format] | None:
-    """The format of a file; None where the user's columns decide.
+def _with_golds(sample: Sample, row: Mapping[str, object], about: About, reading: Reading) -> Sample:
+    """The sample with its golds as they count. Raises UsageError if its row has none."""
+    if not sample.golds and about.loses_golds:
+        sample = replace(sample, golds=("",), sampling_error=sample.sampling_error or LOST)
+    if isinstance(sample.golds, Unread):
+        raise UsageError(sample.golds.why)
+    if not sample.golds:
+        raise NoGoldError(missing_gold(row))
+    return as_asked(split_golds(sample, reading.between), reading.rule, about.golds)
+
+
+def _form(path: Path, objects: Sequence[Mapping[str, object]], reading: Reading, paths: Sequence[Path]) -> type[Format]:
+    """The format of a file: `Columns` where those of the user decide.
 
     Raises:
         UsageError: it has none, and no columns are named.
     """
     first = objects[0]
     if reading.names_all:
-        return None
+        return Columns
     form = format_of(first)
     if form is not None or reading.columns or (reading.gold is not None and "response" in first):
-        return form
+        return form or Columns
     if len(objects) == 1 and is_scores(first, words=True):
         raise UsageError(f"{path}: {without_samples(first)}")
     near = nearest(first)
@@ -312,7 +311,7 @@ def _reads(paths: Sequence[Path], reading: Reading, columns: Mapping[str, str]) 
         return None
 
 
-def _samples(form: type[Format] | None, row: Mapping[str, object], number: int, reading: Reading) -> list[Sample]:
+def _samples(form: type[Format], row: Mapping[str, object], number: int, reading: Reading) -> list[Sample]:
     """The samples of a row, with what the user's columns say of it.
 
     Raises:
@@ -323,7 +322,7 @@ def _samples(form: type[Format] | None, row: Mapping[str, object], number: int, 
     if numbered:
         columns = {column: path for column, path in columns.items() if column != "problem_id"}
     label = columns.get("expected", "expected")
-    if form is None or form is Rows:
+    if issubclass(form, Rows):
         values = our_columns.by_name(row, columns)
         values |= our_columns.given(row, columns, values)
         if "response" not in values:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -140,12 +140,7 @@ class GradeReport:
         lines += [f"  {self.note}"] if self.note else []
         lines += [f"  {self.empty} of {self.rows} responses are empty, and have no answer"] if self.empty else []
         lines += [f"  unscored: {count} x {reason}" for reason, count in self.unscored_reasons.items()]
-        for benchmark, scores in self.scores.items():
-            lines += [f"  {benchmark}:"] if len(self.scores) > 1 else []
-            for score in scores:
-                problems = f"{score.excluded} problem{'s' * (score.excluded != 1)}"
-                excluded = f"; {problems} excluded" if score.value is not None and score.excluded else ""
-                lines.append(f"  {score.name:<10} {score_text(score)}{excluded}")
+        lines += _score_lines(self.scores)
         if self.thoughts:
             lines.append(f"  {self.thoughts} responses hold a thought; reasoning={self.reasoning}")
         lines += [f"  extraction policy {self.policy}; under another one, that with most correct rows first:"]
@@ -158,14 +153,9 @@ class GradeReport:
         lines += [] if self.agreement is None else [_agreement_line(self.agreement, self.rows)]
         is_own_file = self.stated is not None and self.stated.format == Verdicts.about.name
         lines += _differing_lines(self.differing, *(("the verdicts in the file", "was") if is_own_file else ()))
-        return "\n".join(
-            lines
-            + ([f"  written: {self.out}"] if self.out else [])
-            + [
-                f"\nrow {row}, {self.problem_texts[row]}\n{explanation}"
-                for row, explanation in self.explanations.items()
-            ]
-        )
+        lines += [f"  written: {self.out}"] if self.out else []
+        lines += [f"\nrow {row}, {self.problem_texts[row]}\n{steps}" for row, steps in self.explanations.items()]
+        return "\n".join(lines)
 
 
 def agreement(rows: Sequence[Sample], grades: Sequence[Grade]) -> Agreement | None:
@@ -178,6 +168,17 @@ def agreement(rows: Sequence[Sample], grades: Sequence[Grade]) -> Agreement | No
             accepted = "accepted" if grade.verdict is Verdict.CORRECT else "refused"
             counts[f"{str(row.expected).lower()}_{accepted}"] += 1
     return Agreement(**counts) if any(counts.values()) else None
+
+
+def _score_lines(by_benchmark: Mapping[str, Sequence[Score]]) -> list[str]:
+    lines: list[str] = []
+    for benchmark, scores in by_benchmark.items():
+        lines += [f"  {benchmark}:"] if len(by_benchmark) > 1 else []
+        for score in scores:
+            problems = f"{score.excluded} problem{'s' * (score.excluded != 1)}"
+            excluded = f"; {problems} excluded" if score.value is not None and score.excluded else ""
+            lines.append(f"  {score.name:<10} {score_text(score)}{excluded}")
+    return lines
 
 
 def _stated_lines(file: AnswerFile) -> list[str]:

@@ -90,3 +90,9 @@ class Rows(Format):
     def _readable(cls, value: object) -> object:
         responses_of(value)
         return value
+
+
+class Columns(Rows):
+    """A row of a table whose columns the user names."""
+
+    about = About("columns", "", "")
