@@ -108,18 +108,15 @@ def evaluate(
 
     threads_sleep()
     label, model = resolved(model)
-    if isinstance(benchmarks, Mapping):
-        benchmarks = [rows_as_file("benchmarks", rows, name) for name, rows in benchmarks.items()]
-    elif benchmarks is not None and not (isinstance(benchmarks, list) and all(isinstance(b, str) for b in benchmarks)):
-        benchmarks = [rows_as_file("benchmarks", benchmarks)]
+    names = _benchmark_names(benchmarks)
     faults = Faults()
     if columns is not None:
-        renamed = with_columns(benchmarks or (), columns)
+        renamed = with_columns(names, columns)
         with faults.gathered():
-            if renamed == list(benchmarks or ()):
+            if renamed == names:
                 refuse_unused("without a file of problems in benchmarks=", columns=columns)
-        benchmarks = renamed
-    named = ({"benchmarks": benchmarks} if benchmarks else {}) | ({} if system is None else {"system": system})
+        names = renamed
+    named = ({"benchmarks": names} if names else {}) | ({} if system is None else {"system": system})
     settings = {key: values.pop(key) for key in list(values) if key.startswith("engine.")}
     with faults.gathered():
         sampler = make_engine(model, engine, settings)
@@ -158,6 +155,15 @@ def evaluate(
         raise EngineError(f"{error}. The samples so far are kept, and the same command resumes from them") from error
     usage = sampler.usage() if hasattr(sampler, "usage") else None
     return _scores(folder, model, seed, chosen, verdicts, usage)
+
+
+def _benchmark_names(given: Records | Mapping[str, Records] | None) -> list[str]:
+    """The benchmarks by name. Rows are written to a file."""
+    if isinstance(given, Mapping):
+        return [rows_as_file("benchmarks", rows, name) for name, rows in given.items()]
+    if given is None or (isinstance(given, list) and all(isinstance(name, str) for name in given)):
+        return given or []
+    return [rows_as_file("benchmarks", given)]
 
 
 def _warn_of_examples(protocol: Protocol) -> None:
@@ -299,23 +305,13 @@ def _scores(
     for name, path in verdicts.items():
         policy, table = protocol.prompt_of(name).policy, pq.read_table(path)
         scores[name] = reported(table, protocol.value("ks", name), policy)
-        right = table.column("verdict").to_pylist().count("correct")
-        responses = table.column("response").to_pylist()
-        notes[name] = other_form.note(responses, right, policy)
+        responses, ended = (table.column(column).to_pylist() for column in ("response", "verdict"))
+        notes[name] = other_form.note(responses, ended.count("correct"), policy)
         unscored[name] = Counter(filter(None, table.column("reason").to_pylist()))
         if policy in PROGRAMS:
             blocks_of[name] = blocks_note(responses)
-        cut = next((s.value for s in scores[name] if s.metric == "truncation_rate"), None)
-        if cut is not None and cut > TRUNCATED:
-            limit = protocol.value("max_tokens", name)
-            warning = f"{100 * cut:.3g} % of the responses are cut at max_tokens={limit}: raise it"
-            logger.warning(f"WARNING: {name}: {warning}")
-        ended = table.column("verdict").to_pylist()  # one that was cut, or withheld, is said by its own sentence
-        empty = sum(not text.strip() and verdict == "no_answer" for text, verdict in zip(responses, ended, strict=True))
-        if empty > EMPTY * len(responses):
-            share = f"{100 * empty / len(responses):.0f} % of the responses are empty"
-            note = "the scores say more about how it was asked (prompt, chat template, server) than about the model"
-            logger.warning(f"WARNING: {name}: {share}: {note}")
+        _warn_of_cut(name, scores[name], protocol)
+        _warn_of_empty(name, responses, ended)
     _log(folder, {"model": model, "seed": str(seed)}, protocol, scores)
     effects = {
         name: _policy_effects(protocol.prompt_of(name).policy, path, protocol.value("reasoning", name))
@@ -352,6 +348,24 @@ def _scores(
     result = Evaluated(document, report, table.rows(), printed=table.printed)
     result.folder = folder
     return result
+
+
+def _warn_of_cut(name: str, scores: Sequence[Score], protocol: Protocol) -> None:
+    """Say how many responses are cut at the length limit, if they are more than a few."""
+    cut = next((s.value for s in scores if s.metric == "truncation_rate"), None)
+    if cut is not None and cut > TRUNCATED:
+        limit = protocol.value("max_tokens", name)
+        logger.warning(f"WARNING: {name}: {100 * cut:.3g} % of the responses are cut at max_tokens={limit}: raise it")
+
+
+def _warn_of_empty(name: str, responses: Sequence[str], ended: Sequence[str]) -> None:
+    """Say how many responses are empty, if they are more than a few. One that was cut, or withheld, has its own
+    sentence."""
+    empty = sum(not text.strip() and verdict == "no_answer" for text, verdict in zip(responses, ended, strict=True))
+    if empty > EMPTY * len(responses):
+        share = f"{100 * empty / len(responses):.0f} % of the responses are empty"
+        note = "the scores say more about how it was asked (prompt, chat template, server) than about the model"
+        logger.warning(f"WARNING: {name}: {share}: {note}")
 
 
 def _usage_text(usage: Mapping[str, float]) -> str:
@@ -483,7 +497,6 @@ def grade(
     from evals.same_file import refuse_same
     from evals.slow import slow
     from harness.record.find import beginning
-    from rlvr.metrics import Scores
 
     if not file:
         raise UsageError("FILE: missing. Expected a file of answers")
@@ -522,9 +535,15 @@ def grade(
         raise UsageError(str(error)) from error
     if wrong:
         _note_wrong(report)
-    names = {only: ", ".join(name.name for name in files) for only in report.scores} if len(report.scores) == 1 else {}
-    table = Scores((names.get(part, part), s) for part, scores in report.scores.items() for s in scores)
-    return Result(report.as_dict(), report.__str__, table.rows())
+    return Result(report.as_dict(), report.__str__, _score_rows(report, files))
+
+
+def _score_rows(report: GradeReport, files: Sequence[Path]) -> list[dict[str, object]]:
+    """The scores as rows. If there is one benchmark, the names of the files stand for its name."""
+    from rlvr.metrics import Scores
+
+    several, names = len(report.scores) > 1, ", ".join(file.name for file in files)
+    return Scores((part if several else names, s) for part, scores in report.scores.items() for s in scores).rows()
 
 
 def _conventions(given: Mapping[str, Any]) -> Conventions:

@@ -97,7 +97,8 @@ def grade_file(
     our_columns = columns_of_responses(rows, grades, grader, graded_by(policy, reasoning, conventions), of_problems)
     if target is not None:  # before what may take as long again
         write_jsonl(target, with_columns(rows, our_columns))
-    effects = policy_effects(graded, grades, grader, policy, policies, of_policies, _failed(rows))
+    failed = {place for place, row in enumerate(rows) if row.sampling_error is not None}
+    effects = policy_effects(graded, grades, grader, policy, policies, of_policies, failed)
     explanations = _explanations(explain, graded, grades, grader, policy)
     answers = {id(row): grade.answer for row, grade in zip(rows, grades, strict=True)}
     return GradeReport(
@@ -207,11 +208,6 @@ def _advice(
     return by_policy or unlike([row.gold.strip() for row in rows], answers, correct)
 
 
-def _failed(rows: Sequence[Sample]) -> set[int]:
-    """Places of the rows of which the engine gave no whole response."""
-    return {place for place, row in enumerate(rows) if row.sampling_error is not None}
-
-
 def _with_errors(rows: Sequence[Sample], grades: Sequence[Grade]) -> list[Grade]:
     """The grades, unscored where the engine failed or a server withheld the response."""
     return [
@@ -225,10 +221,7 @@ def _by_kind(reasons: Sequence[str]) -> dict[str, int]:
     kinds: dict[str, list[str]] = {}
     for reason in reasons:
         kinds.setdefault(reason if reason.startswith("server:") else reason.split(":")[0], []).append(reason)
-    several = {
-        kind: "" if len(set(reasons_of_kind)) == 1 else " (the first)" for kind, reasons_of_kind in kinds.items()
-    }
-    return {reasons_of_kind[0] + several[kind]: len(reasons_of_kind) for kind, reasons_of_kind in kinds.items()}
+    return {alike[0] + " (the first)" * (len(set(alike)) > 1): len(alike) for alike in kinds.values()}
 
 
 def policy_for(rows: Sequence[Sample]) -> str:

@@ -8,15 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from evals.answer_files.sample import Sample
-from evals.answer_files.values import (
-    as_str,
-    golds_of,
-    id_of,
-    problem_text,
-    replied,
-    responses_of,
-    short,
-)
+from evals.answer_files.values import as_str, golds_of, id_of, problem_text, replied, responses_of, short
 from evals.answer_files.what_to_type import argument
 from evals.data.rows import is_nothing
 from evals.errors import UsageError

@@ -29,8 +29,6 @@ NOTHING_NAMED: Mapping[str, str] = MappingProxyType({})
 ZSTD = 93  # the compression of today's inspect logs, which Python 3.11's zipfile cannot read
 _LOCAL_HEADER = struct.Struct("<26xHH")  # of a file in a zip archive: 26 bytes, lengths of its name and extra field
 HOLDERS = ("samples", "results", "outputs", "details", "data", "rows")  # names of a list of rows in an object
-
-
 FEWEST_BY_ID = 5  # rows of an object that has an id for each; fewer may be settings of the same kind
 FEWEST_SHARES = 2  # numbers with a point that make a row of words and numbers one of scores
 LONGEST_NAME = 40  # characters of a word beside scores, as of a model or a split
@@ -291,11 +289,8 @@ def is_scores(whole: Mapping[str, Any], words: bool = False) -> bool:
     values = [value for name, value in whole.items() if name != "config"]
     numbers = [value for value in values if _number(value)]
     groups = [value for value in values if isinstance(value, dict)]
-    named = (
-        [text for text in values if isinstance(text, str) and len(text) <= LONGEST_NAME and not _number(text)]
-        if words
-        else []
-    )
+    texts = [value for value in values if isinstance(value, str) and not _number(value)] if words else []
+    named = [text for text in texts if len(text) <= LONGEST_NAME]
     shares = [value for value in numbers if "." in str(value)]
     enough = not words or len(shares) + len(groups) >= max(FEWEST_SHARES, len(named))
     known = enough and len(numbers) + len(groups) + len(named) == len(values)

@@ -42,12 +42,9 @@ def _programs_differing(
     causes = {Verdict.CORRECT: "the program passes the tests", Verdict.WRONG: "the program does not pass the tests"}
     disagreements = []
     for at, i in enumerate(places):
-        passing = [
-            name for name, grades_of_policy in by_policy.items() if grades_of_policy[at].verdict is Verdict.CORRECT
-        ]
+        passing = [name for name, by_name in by_policy.items() if by_name[at].verdict is Verdict.CORRECT]
         why = causes.get(grades[i].verdict, "no program found")
-        if rows[i].expected and passing:
-            why = f"{why}. It passes under policy={passing[0]}"
+        why += f". It passes under policy={passing[0]}" if rows[i].expected and passing else ""
         disagreements.append(
             Disagreement(
                 i + 1, rows[i].problem_id, "its tests", None, grades[i].answer, bool(rows[i].expected),
@@ -253,8 +250,6 @@ def gold_is_cut(row: Sample, answer: str | None) -> bool:
 
 _SPACING = re.compile(r"\\left(?![A-Za-z])|\\right(?![A-Za-z])|\\[ ,;:!]")
 _AROUND = re.compile(r"\\left|\\right|\\text\{|[\s$()\[\]{}\\]|^[a-z]=")
-
-
 _LEFT = re.compile(r"^[\s$]*[a-zA-Z]\s*(?:=|\\in\b)")
 
 

@@ -97,17 +97,15 @@ def _alternatives(
 ) -> list[tuple[str, str, Grader | ProgramGrader]]:
     """Name, policy and grader of each other way to grade the rows."""
     letters = all(isinstance(gold, str) and LETTER.fullmatch(gold.strip()) for gold, _, _ in rows)
-    senseless = set() if letters else {"letter"}
-    senseless |= {"whole"} if rows and median(len(response) for _, response, _ in rows) > LONG else set()
-    alternatives: list[tuple[str, str, Grader | ProgramGrader]] = [
-        (policy, policy, grader) for policy in policies if policy != used and policy not in senseless
-    ]
-    if isinstance(grader, Grader) and any(has_marker(response) for _, response, _ in rows):
-        [other_reasoning] = set(READ) - {grader.reasoning}
-        of_whole = replace(grader, reasoning=other_reasoning)
-        pairs = [policy for policy in dict.fromkeys((used, "qwen")) if policy in policies]  # qwen reads most forms
-        alternatives += [(f"{policy}, reasoning={other_reasoning}", policy, of_whole) for policy in pairs]
-    return alternatives
+    left_out = {used} if letters else {used, "letter"}
+    left_out |= {"whole"} if rows and median(len(response) for _, response, _ in rows) > LONG else set()
+    others = [(policy, policy, grader) for policy in policies if policy not in left_out]
+    if not isinstance(grader, Grader) or not any(has_marker(response) for _, response, _ in rows):
+        return others
+    [reasoning] = set(READ) - {grader.reasoning}
+    by = replace(grader, reasoning=reasoning)
+    pairs = [policy for policy in dict.fromkeys((used, "qwen")) if policy in policies]  # qwen reads most forms
+    return [*others, *((f"{policy}, reasoning={reasoning}", policy, by) for policy in pairs)]
 
 
 def _effect(policy: str, before: Sequence[Grade], then: Sequence[Grade], read: int) -> PolicyEffect:

@@ -94,23 +94,15 @@ class GradeReport:
         causes = Counter(in_words(sample.cause) for sample in self.differing).most_common()
         unscored = f" ({self.agreement.unscored} unscored)" if self.agreement.unscored else ""
         rows = [
-            (
-                s.row,
-                cell(s.problem_id),
-                cell(s.gold),
-                cell(s.their_answer),
-                cell(s.our_answer),
-                s.verdict,
-                in_words(s.cause),
-            )
+            (s.row, *map(cell, (s.problem_id, s.gold, s.their_answer, s.our_answer)), s.verdict, in_words(s.cause))
             for s in self.differing
         ]
         lines = [
             f"# Verdicts that differ: {markdown_text(Path(self.file).name)}\n",
             f"{len(rows)} of {self.agreement.rows} labelled samples{unscored} have another verdict when rlvr-harness "
-            f"{version} grades them "
-            f"(extraction policy `{self.policy}`): we read as correct what you count as incorrect, or the other way "
-            "round. Nothing was sampled again. Our verdicts may be the wrong ones: please tell us.\n",
+            f"{version} grades them (extraction policy `{self.policy}`): we read as correct what you count as "
+            "incorrect, or the other way round. Nothing was sampled again. Our verdicts may be the wrong ones: please "
+            "tell us.\n",
             *(f"- {count} x {name}" for name, count in causes),
             "\n| row | problem | gold | your answer | our answer | our verdict | cause |",
             "| --- | --- | --- | --- | --- | --- | --- |",
