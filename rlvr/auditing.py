@@ -126,7 +126,6 @@ def audit(
     from evals.answer_files.read import audit_lines
     from evals.audit import Printed
     from evals.audit import audit as take_apart
-    from evals.slow import slow
 
     if problems is not None and not 1 <= problems <= MOST_PROBLEMS:
         raise UsageError(f"problems={problems}: expected at least 1 and at most {MOST_PROBLEMS:,}")
@@ -141,12 +140,7 @@ def audit(
     options.check(own_runs)
     reads: list[Read] = []
     try:
-        with slow("audit: reading and grading") as progress:
-            if own_runs:
-                read = [_of_runs(group, metric) for group in groups]
-            else:
-                pairs = zip(groups, (options, options.of_base), strict=False)
-                read = [_evidence(group, of_group, progress, reads) for group, of_group in pairs]
+        read = _sides(groups, own_runs, options, reads)
         if printed is None and not own_runs:
             raise UsageError("printed: missing. Expected a percentage such as 46.7")
         last = f"{100 * float(read[0].last['value'].mean()):.1f}"
@@ -154,12 +148,12 @@ def audit(
     except OSError as error:
         raise UsageError(str(error)) from error
     result = take_apart(claim, read[0], base=read[1] if len(read) > 1 else None, declared=declaration)
-    document: dict[str, object] = {"read": [asdict(file_read) for file_read in reads], **asdict(result)}
+    document: dict[str, object] = {"read": [*map(asdict, reads)], **asdict(result)}
     document |= {"printed": claim.text, "where": where, "verdict": result.in_words}
     text = f"{result}\n  {LAST}" if own_runs else "\n".join([*audit_lines(reads), str(result)])
     if declaration is not None and not result.differing:
         text += f"\n  settings of {declared}: {_as_declared(read[0].settings.keys() & declaration.keys())}"
-    if own_runs and len(groups) > 1 and (different := _different(groups, metric)):
+    if own_runs and (different := _different(groups, metric)):
         document["measured_differently"] = different
         text += f"\n  MEASURED DIFFERENTLY, so the gain is not the model's alone: {'; '.join(different)}"
     return Result(document, text, _rows(result))
@@ -187,13 +181,28 @@ def _rows(result: Audit) -> list[dict[str, object]]:
 
 
 def _different(groups: Sequence[Sequence[Path]], benchmark: str | None) -> list[str]:
-    """The settings that decide a measurement and differ between the first run of each group."""
+    """The settings that decide a measurement and differ between the first run of each group; none of one group."""
     from evals.stats.measured_run import decisive_differences
     from harness.record.find import runs
 
+    if len(groups) == 1:
+        return []
     first = [runs(*group)[0] for group in groups]
     measured, base = (run.conditions(benchmark or run.benchmarks[0]) for run in first)
     return [f"{field} is {b!r} in the base, {a!r} here" for field, a, b in decisive_differences(measured, base)]
+
+
+def _sides(
+    groups: Sequence[Sequence[Path]], own_runs: bool, options: AuditOptions, reads: list[Read]
+) -> list[Evidence]:
+    """The evidence of the printed score, and of the base. Adds to `reads` what was read of each file."""
+    from evals.slow import slow
+
+    with slow("audit: reading and grading") as progress:
+        if own_runs:
+            return [_of_runs(group, options.metric) for group in groups]
+        pairs = zip(groups, (options, options.of_base), strict=False)
+        return [_evidence(group, of_group, progress, reads) for group, of_group in pairs]
 
 
 def _evidence(paths: Sequence[Path], options: AuditOptions, progress: Count, reads: list[Read]) -> Evidence:

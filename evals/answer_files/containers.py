@@ -27,7 +27,7 @@ from evals.unpacked import most_unpacked
 
 NOTHING_NAMED: Mapping[str, str] = MappingProxyType({})
 ZSTD = 93  # the compression of today's inspect logs, which Python 3.11's zipfile cannot read
-_LOCAL_HEADER = struct.Struct("<26xHH")  # of a file in a zip archive: 26 bytes, lengths of its name and extra field
+_LOCAL_HEADER = struct.Struct("<26xHH")  # a file in a zip archive: 26 bytes, lengths of its name and extra field
 HOLDERS = ("samples", "results", "outputs", "details", "data", "rows")  # names of a list of rows in an object
 FEWEST_BY_ID = 5  # rows of an object that has an id for each; fewer may be settings of the same kind
 FEWEST_SHARES = 2  # numbers with a point that make a row of words and numbers one of scores

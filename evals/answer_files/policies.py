@@ -99,13 +99,13 @@ def _alternatives(
     letters = all(isinstance(gold, str) and LETTER.fullmatch(gold.strip()) for gold, _, _ in rows)
     left_out = {used} if letters else {used, "letter"}
     left_out |= {"whole"} if rows and median(len(response) for _, response, _ in rows) > LONG else set()
-    others = [(policy, policy, grader) for policy in policies if policy not in left_out]
+    plain = [(policy, policy, grader) for policy in policies if policy not in left_out]
     if not isinstance(grader, Grader) or not any(has_marker(response) for _, response, _ in rows):
-        return others
+        return plain
     [reasoning] = set(READ) - {grader.reasoning}
     by = replace(grader, reasoning=reasoning)
     pairs = [policy for policy in dict.fromkeys((used, "qwen")) if policy in policies]  # qwen reads most forms
-    return [*others, *((f"{policy}, reasoning={reasoning}", policy, by) for policy in pairs)]
+    return [*plain, *((f"{policy}, reasoning={reasoning}", policy, by) for policy in pairs)]
 
 
 def _effect(policy: str, before: Sequence[Grade], then: Sequence[Grade], read: int) -> PolicyEffect:

@@ -72,11 +72,7 @@ def audit(
     _enough_samples(printed.k, evidence, base)
     match = search(printed, evidence, base)
     printed, row = match.printed, evidence.scores.iloc[match.row]
-    chosen: Selection | None = None
-    countable = evidence.samples is not None or evidence.problems is not None
-    if evidence.checkpoints >= MIN_CHECKPOINTS and countable:
-        least = printed.value - (printed.unit + evidence.resolution) / 2
-        chosen = selection(evidence, least, np.random.default_rng(seed))
+    chosen = _choice(printed, evidence, seed)
     causes = _of_digits(match, evidence, chosen)
     if evidence.recipes:  # from here on, of the printed one alone
         evidence = replace(evidence, scores=evidence.scores[evidence.scores["checkpoint"] == row["checkpoint"]])
@@ -112,6 +108,14 @@ def audit(
         gain_of="" if [*evidence.last.index] == [row.name] else f" of {_scored_part(evidence)}",
     )
     return result if evidence.samples is None else _with_ours(result, evidence, row)
+
+
+def _choice(printed: Printed, evidence: Evidence, seed: int) -> Selection | None:
+    """The choice of a checkpoint, or None where it cannot be judged."""
+    if evidence.checkpoints < MIN_CHECKPOINTS or (evidence.samples is None and evidence.problems is None):
+        return None
+    least = printed.value - (printed.unit + evidence.resolution) / 2
+    return selection(evidence, least, np.random.default_rng(seed))
 
 
 def _enough_samples(k: int, *sides: Evidence | None) -> None:
@@ -194,10 +198,7 @@ def _other_readings(match: Match, evidence: Evidence) -> str:
             named.append(composition)
         if len(named) > MOST_NAMED:
             break
-    readings = [
-        _words(composition_other, evidence, match.printed.k) or "the file's own score"
-        for composition_other in named[1:]
-    ]
+    readings = [_words(other, evidence, match.printed.k) or "the file's own score" for other in named[1:]]
     return f" (the same digits: {'; '.join(readings)})" if readings else ""
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -49,20 +50,24 @@ def printed(text: str) -> Iterator[dict[str, float]]:
     objects = [
         (dict(_ENTRY.findall(match[0])), _BEFORE_OBJECT.search(_before(text, match))) for match in _objects(text)
     ]
-    counted = any(before for _, before in objects)
-    if len(objects) > 1 and not any(len(numbers) > 1 for numbers in _numbers_by_name(objects).values()):
+    values = {(name, float(value)) for texts, _ in objects for name, value in texts.items()}
+    if len(objects) > 1 and len(values) == len({name for name, _ in values}):
         return
-    times = Counter(name for texts, _ in objects for name in texts)
+    if any(before for _, before in objects):
+        yield from ({"step": int(before[1])} | _floats(texts) for texts, before in objects if before)
+    else:
+        yield from _numbered([texts for texts, _ in objects])
+
+
+def _numbered(objects: Sequence[Mapping[str, str]]) -> Iterator[dict[str, float]]:
+    """The points in objects, each with the step in it, else with the number of the step."""
+    times = Counter(name for texts in objects for name in texts)
     often = max((name for name in times if name != "epoch"), key=times.__getitem__, default="epoch")
     number, again = 0, False
     last: Mapping[str, str] = {}
-    for texts, before in objects:
-        values = {name: float(value) for name, value in texts.items()}
-        if before is not None:
-            yield {"step": int(before[1])} | values
-        elif counted:
-            continue
-        elif any(name in values for name in STEPS):
+    for texts in objects:
+        values = _floats(texts)
+        if any(name in values for name in STEPS):
             yield values
         elif times[often] == 1 or any(times[name] > 1 for name in values):
             again = not again and _is_printed_twice(texts, last)
@@ -87,12 +92,8 @@ def _last_digit(number: Decimal) -> Decimal:
     return Decimal(1).scaleb(int(number.as_tuple().exponent))
 
 
-def _numbers_by_name(objects: Sequence[tuple[Mapping[str, str], object]]) -> dict[str, set[float]]:
-    numbers: dict[str, set[float]] = {}
-    for texts, _ in objects:
-        for name, value in texts.items():
-            numbers.setdefault(name, set()).add(float(value))
-    return numbers
+def _floats(texts: Mapping[str, str]) -> dict[str, float]:
+    return {name: float(value) for name, value in texts.items()}
 
 
 def has_objects(text: str) -> bool:
@@ -105,6 +106,20 @@ def has_objects(text: str) -> bool:
 def _objects(text: str) -> Iterator[re.Match[str]]:
     """The objects that are no value in a larger one."""
     return (match for match in _OBJECT.finditer(text) if not _KEY_BEFORE.search(_before(text, match)))
+
+
+@dataclass
+class _Row:
+    """A line that counts. It may have words beside its counters. `names` are of the values in the line itself, and
+    `values` are those in the lines below it as well."""
+
+    names: Collection[str]
+    words: bool
+    epochs_alone: bool
+    values: dict[str, float]
+
+    def join(self, values: Mapping[str, float]) -> None:
+        self.values = {**values, **self.values}
 
 
 class _Line(NamedTuple):
@@ -131,24 +146,28 @@ def counted(text: str) -> list[dict[str, float]]:
     below them metrics. Where lines count steps, one that counts epochs alone belongs to the step before. The name of a
     metric is short, and stands at two steps or more.
     """
-    rows: list[tuple[set[str], bool, bool, dict[str, float]]] = []  # names in its line, its words, epochs alone, values
+    rows = _without_epochs(_counted_rows(text))
+    mostly = 2 * sum(bool(row.names) for row in rows) > len(rows)
+    recurs = any(count > 1 for count in Counter(name for row in rows for name in row.names).values())
+    steps = [row.values for row in rows if row.names or not (mostly or (recurs and row.words))]
+    times = Counter(name for values in steps for name in values)  # `step` is in all of them
+    metrics = {name for name, count in times.items() if count > 1 and len(name.split()) <= MOST_WORDS}
+    named = [{name: value for name, value in values.items() if name in metrics} for values in steps]
+    return [values for values in named if len(values) > 1]
+
+
+def _counted_rows(text: str) -> list[_Row]:
+    rows: list[_Row] = []
     place = _Place()
     for line in text.splitlines():
         plain = _PROCESS.sub("", _PROCESS.sub("", line))
         if (head := _counted_line(plain)) is not None:
             values = _values(head.rest)
             words = re.search(r"[A-Za-z]{2}", head.rest) is not None
-            rows.append((set(values), words, head.epochs_alone, {"step": place.step_of(head), **values}))
+            rows.append(_Row(values.keys(), words, head.epochs_alone, {"step": place.step_of(head), **values}))
         elif rows:
-            rows[-1] = *rows[-1][:3], _values(plain) | rows[-1][3]
-    rows = _without_epochs(rows)
-    mostly = 2 * sum(bool(names) for names, *_ in rows) > len(rows)
-    recurs = any(count > 1 for count in Counter(name for names, *_ in rows for name in names).values())
-    steps = [row for names, words, _, row in rows if names or not (mostly or (recurs and words))]
-    times = Counter(name for row in steps for name in row)
-    metrics = {name for name, count in times.items() if count > 1 and len(name.split()) <= MOST_WORDS}
-    named = [{name: value for name, value in row.items() if name == "step" or name in metrics} for row in steps]
-    return [row for row in named if len(row) > 1]
+            rows[-1].join(_values(plain))
+    return rows
 
 
 def counts(line: str) -> bool:
@@ -175,18 +194,16 @@ class _Place:
         return line.step + self.before
 
 
-def _without_epochs(
-    rows: list[tuple[set[str], bool, bool, dict[str, float]]],
-) -> list[tuple[set[str], bool, bool, dict[str, float]]]:
+def _without_epochs(rows: list[_Row]) -> list[_Row]:
     """The rows; where two lines count steps and have values, those that count epochs alone join the row before them."""
-    if sum(bool(names) and not epochs_alone for names, _, epochs_alone, _ in rows) < 2:
+    if sum(bool(row.names) and not row.epochs_alone for row in rows) < 2:
         return rows
-    joined: list[tuple[set[str], bool, bool, dict[str, float]]] = []
+    joined: list[_Row] = []
     for row in rows:
-        if not row[2]:
+        if not row.epochs_alone:
             joined.append(row)
         elif joined:
-            joined[-1] = *joined[-1][:3], row[3] | joined[-1][3]
+            joined[-1].join(row.values)
     return joined
 
 

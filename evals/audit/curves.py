@@ -11,10 +11,7 @@ from typing import Any
 import pandas as pd
 
 from evals.answer_files.names import PROBLEM_IDS, ROW_IDS, named
-from evals.audit.console import (
-    NUMBERED,
-    STEPS,
-)
+from evals.audit.console import NUMBERED, STEPS
 from evals.audit.curve_forms import Row, rows_of
 from evals.audit.json_tables import column_name
 from evals.audit.sets import is_repeat
@@ -57,21 +54,7 @@ def read_curve(
         raise UsageError(f"{name}: no curve. It needs two steps or more that have a metric of the same name")
     if step == ROW:
         table[ROW] = range(1, len(table) + 1)
-    known = (*STEPS, NUMBERED) if step is None else (step,)
-    columns = {column_name(column): column for column in reversed([*map(str, table)])} | {str(c): str(c) for c in table}
-    step_column = next((columns[column] for column in known if column in columns), None)
-    if step_column is None or (
-        step is None and step_column == _PLANNED and len(table) > 1 and table[step_column].nunique() == 1
-    ):
-        column_names = ", ".join(map(str, table))
-        if len(table) == 1:
-            raise UsageError(
-                f"{name}: no column of steps. Its only row holds final scores and no curve ({column_names})"
-            )
-        raise UsageError(
-            f"{name}: no column of steps. Expected one of {', '.join(known if step else STEPS)}, got {column_names}. "
-            f"{_which_step(whole, table)}"
-        )
+    step_column = _step_column(name, whole, table, step)
     whole, runs = _by_run(whole, table[step_column])
     try:
         places, chosen = kept(whole, conditions)
@@ -101,6 +84,25 @@ def read_curve(
     curve.attrs["replaced"] = curve_rows
     curve.attrs["repeated"] = table[table["step"].duplicated(keep=False)].to_dict("list")
     return curve
+
+
+def _step_column(name: str, rows: Sequence[Row], table: pd.DataFrame, step: str | None) -> str:
+    """The column of steps: the one that the user named, or else the first of `STEPS`.
+
+    Raises:
+        UsageError: there is none, or it says how many steps are planned.
+    """
+    known = (*STEPS, NUMBERED) if step is None else (step,)
+    columns = {column_name(column): column for column in reversed([*map(str, table)])} | {str(c): str(c) for c in table}
+    column = next((columns[column] for column in known if column in columns), None)
+    planned = step is None and column == _PLANNED and len(table) > 1 and table[column].nunique() == 1
+    if column is not None and not planned:
+        return column
+    lacking, column_names = f"{name}: no column of steps", ", ".join(map(str, table))
+    if len(table) == 1:
+        raise UsageError(f"{lacking}. Its only row holds final scores and no curve ({column_names})")
+    wanted = ", ".join(known if step else STEPS)
+    raise UsageError(f"{lacking}. Expected one of {wanted}, got {column_names}. {_which_step(rows, table)}")
 
 
 def _by_run(rows: Sequence[Row], steps: pd.Series) -> tuple[list[Row], int]:

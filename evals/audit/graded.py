@@ -15,7 +15,7 @@ from evals.files import text_sha256
 if TYPE_CHECKING:
     from evals.answer_files.reading import AnswerFile
     from evals.answer_files.sample import Sample
-    from evals.grading import Grade, Grader
+    from evals.grading import Grade, Grader, Response
 
 LONG = 100  # characters of a response: two that are alike are copies
 _ANSWERED = re.compile(r"\\(?:boxed|fbox)|</answer>|####|answer\b[^\n]{0,20}?(?:\bis\b|:|=)", re.IGNORECASE)
@@ -79,27 +79,15 @@ def by_policy(
         any_form: `ours` also reads the letters of a multiple choice and bare answers, as `rlvr grade` would.
     """
     from evals.answer_files.differing import anywhere
-    from evals.answer_files.policies import are_letters, is_bare
+    from evals.answer_files.policies import are_letters
     from evals.grading.reasoning import graded_part
 
     triples = [(row.to_grade, row.response, row.finish_reason) for row in rows]
     parts = [graded_part(response, finish, grader.reasoning) for _, response, finish in triples]
     grades = {policy: grader.grade_responses(triples, policy) for policy in policies}
     letters = any_form and are_letters(row.gold for row in rows)
-    our_grades = (
-        grader.grade_responses(triples, "letter") if letters else anywhere(grades["answer_tag"], grades["qwen"])
-    )
-    bare = [i for i, grade in enumerate(our_grades) if any_form and grade.answer is None and is_bare(parts[i][0])]
-    for i, grade in zip(bare, grader.grade_responses([triples[i] for i in bare], "whole"), strict=True):
-        our_grades[i] = grade
-    inside = [
-        i
-        for i, (grade, (part, _)) in enumerate(zip(our_grades, parts, strict=True))
-        if grade.answer is None and part != triples[i][1]
-    ]
-    whole = replace(grader, reasoning="whole").grade_responses([triples[i] for i in inside], "boxed_last")
-    for i, grade in zip(inside, whole, strict=True):
-        our_grades[i] = our_grades[i] if grade.answer is None else grade
+    read = grader.grade_responses(triples, "letter") if letters else anywhere(grades["answer_tag"], grades["qwen"])
+    our_grades = [_elsewhere(grade, row, grader, any_form) for grade, row in zip(read, triples, strict=True)]
     grades["ours"] = our_grades
     columns: dict[str, Any] = {
         "truncated": [float(finish == "length") for _, finish in parts],
@@ -114,6 +102,23 @@ def by_policy(
     correct = table["label"] == 1
     formless = ~stated & ~correct if stated[correct].mean() >= CONVENTION else stated & False
     return table.assign(silent=unknown & (table["answer"].isna() | formless)), grades
+
+
+def _elsewhere(grade: Grade, row: Response, grader: Grader, any_form: bool) -> Grade:
+    """The grade, or where it has no answer, that of the whole of a bare response (`any_form`), or of the box in a
+    thought that is never closed."""
+    from evals.answer_files.policies import is_bare
+    from evals.grading.reasoning import graded_part
+
+    if grade.answer is not None:
+        return grade
+    part, _ = graded_part(*row[1:], grader.reasoning)
+    if any_form and is_bare(part):
+        return grader.grade_responses([row], "whole")[0]
+    if part == row[1]:
+        return grade
+    [boxed] = replace(grader, reasoning="whole").grade_responses([row], "boxed_last")
+    return grade if boxed.answer is None else boxed
 
 
 def _labels(rows: Sequence[Sample]) -> pd.DataFrame:
