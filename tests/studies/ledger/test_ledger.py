@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 from pathlib import Path
@@ -137,6 +138,11 @@ def test_every_series_is_pinned_and_named_once() -> None:
     assert len(set(names)) == len(names)
     assert all(len(series.repository.commit) == 40 for series in corpus)
     assert all(base_of(series, corpus) for series in corpus if series.base)
+
+
+def test_every_series_names_what_the_reader_takes() -> None:
+    for series in read_corpus():
+        inspect.signature(verdict_rows).bind("", **(series.verdicts or {}))
 
 
 ROWS = [
