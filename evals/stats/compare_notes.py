@@ -86,11 +86,11 @@ def _untrained(line: Line) -> bool:
 
 
 def _undone(line: Line) -> str:
-    """ "sums avg@16 7.1 % of A's (41 seeds would show one with 95 %)"."""
+    """ "sums avg@16 7.14 % of A's (41 seeds would show one with 95 %)"."""
     undo = line.undone_by
     assert undo is not None
     enough = f" ({undo.needed} seeds show one with 95 %)" if undo.needed else ""
-    return f"{line.benchmark} {line.name} {100 * undo.share:.2g} % of {undo.side.upper()}'s{enough}"
+    return f"{line.benchmark} {line.name} {100 * undo.share:.3g} % of {undo.side.upper()}'s{enough}"
 
 
 def each_seed(result: CompareResult) -> list[str]:

@@ -38,7 +38,7 @@ class Moved:
     def __str__(self) -> str:
         if not self.changed:
             return f"trained nothing: all {self.weights:,} weights equal those of the base model"
-        return f"{100 * self.share:.2g} % of {self.weights:,} weights changed, by a norm of {self.norm:.3g}"
+        return f"{100 * self.share:.3g} % of {self.weights:,} weights changed, by a norm of {self.norm:.3g}"
 
     def as_record(self) -> dict[str, object]:
         return asdict(self)
@@ -86,7 +86,7 @@ def sentence(change: Moved | None, precision: str) -> str:
     lost = ""
     if precision == PURE and change.changed and change.share < 0.5:
         lost = (
-            f". precision={PURE} rounded the update of the other {100 * (1 - change.share):.2g} % to nothing. "
+            f". precision={PURE} rounded the update of the other {100 * (1 - change.share):.3g} % to nothing. "
             "precision=bfloat16 keeps float32 weights"
         )
     return f"{change}{lost}"

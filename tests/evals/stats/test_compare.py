@@ -278,7 +278,7 @@ def test_a_verdict_says_which_trainings_it_is_about() -> None:
     text = as_text(blocks(CompareResult("one", "two", (close,), (), ())))
     assert "higher†" in text
     joined = " ".join(text.split())
-    assert "x avg@4 7.1 % of A's (41 seeds show one with 95 %)" in joined  # 0.05 / 0.7
+    assert "x avg@4 7.14 % of A's (41 seeds show one with 95 %)" in joined  # 0.05 / 0.7
     assert "Each seed" in joined  # B's seeds do not spread at all
     assert close.as_dict()["undone_by"]["seeds"] == 3
 

@@ -32,6 +32,7 @@ def test_norm_and_share_by_hand(tmp_path: Path) -> None:
     change = moved(str(base), final)
     assert change == Moved(5.0, 2, 5) and change.share == 0.4
     assert str(change) == "40 % of 5 weights changed, by a norm of 5"
+    assert str(Moved(1.0, 9_980, 10_000)).startswith("99.8 % of") and str(Moved(1.0, 7, 7)).startswith("100 % of")
     same = moved(str(base), base)
     assert same == Moved(0.0, 0, 5) and "trained nothing" in str(same)
     other = save(tmp_path / "other", "model.safetensors", c=[1.0])
