@@ -148,9 +148,9 @@ def read_object(path: Path, *fields: str) -> dict[str, Any] | None:
     return value
 
 
-def write_jsonl(path: Path, rows: Iterable[object]) -> None:
-    """Write JSON Lines atomically."""
-    write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+def write_jsonl(path: Path, rows: Iterable[object], default: Callable[[object], object] | None = None) -> None:
+    """Write JSON Lines atomically. `default` writes a value that JSON has no form for, as bytes."""
+    write_text(path, "".join(json.dumps(row, ensure_ascii=False, default=default) + "\n" for row in rows))
 
 
 def append_jsonl(path: Path, row: object) -> None:

@@ -96,7 +96,7 @@ def grade_file(
     grades = _with_errors(rows, grader.grade_responses(graded, policy, of_rows))
     our_columns = columns_of_responses(rows, grades, grader, graded_by(policy, reasoning, conventions), of_problems)
     if target is not None:  # before what may take as long again
-        write_jsonl(target, with_columns(rows, our_columns))
+        write_jsonl(target, with_columns(rows, our_columns), str)  # a Parquet file may hold images or times
     failed = {place for place, row in enumerate(rows) if row.sampling_error is not None}
     effects = policy_effects(graded, grades, grader, policy, policies, of_policies, failed)
     explanations = _explanations(explain, graded, grades, grader, policy)

@@ -64,7 +64,7 @@ def beginning(value: object) -> str:
         return beginning(next((item for item in value if item is not None), None)) if value else ""
     if value is None or isinstance(value, Mapping):
         return ""
-    text = json.dumps(value[: _BEGINNING + 1] if isinstance(value, str) else value, ensure_ascii=False)
+    text = json.dumps(value[: _BEGINNING + 1] if isinstance(value, str) else value, ensure_ascii=False, default=str)
     return text if len(text) <= _BEGINNING else text[: _BEGINNING - 1] + "…"
 
 

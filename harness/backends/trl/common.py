@@ -6,7 +6,7 @@ import copy
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import cache, partial
 from pathlib import Path
@@ -252,6 +252,19 @@ def run_to_end(
         rename_folder(part, out_dir / "final")
     _wait_for_all()
     return last
+
+
+def read_prompts(trainer: Trainer, hardware: TrlHardware, prompts: Sequence[Sequence[int]]) -> dict[str, float] | None:
+    """How well the model predicts the first of these prompts (token ids), for the record. Warns of a model that cannot
+    read them. None: not measured, because other processes hold a part of the weights each."""
+    from evals.sampling.prompt_nats import PROMPTS, prompt_nats
+
+    if hardware.processes > 1 or hardware.deepspeed:
+        return None
+    read = prompt_nats(trainer.model, trainer.processing_class, prompts[:PROMPTS])
+    if read is not None and read.warning:
+        logger.warning(f"    warning: {read.warning}")
+    return None if read is None else read.as_record()
 
 
 @contextmanager

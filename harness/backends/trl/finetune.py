@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from evals.imports import uncollected
 from evals.sampling.engines.encode import prompt_tokens
-from harness.backends.trl.common import OnMetrics, StopAtNonFinite, reporter, run_to_end, to_lora_config
+from harness.backends.trl.common import (
+    OnMetrics,
+    StopAtNonFinite,
+    read_prompts,
+    reporter,
+    run_to_end,
+    to_lora_config,
+)
 from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.translate_sft import to_sft_config
 from harness.errors import UsageError
@@ -95,9 +102,9 @@ def finetune(
         raise UsageError(f"base_model={base_model!r}: its tokenizer has no end-of-text token to end a solution with")
     pairs = load_solutions(declared.dataset.value, seed=seed) if pairs is None else pairs
     prompt, limit = prompts.get(declared.prompt.value), declared.max_tokens.value
+    texts = [prompts.render(prompt, Problem(str(i), pair["problem"], ""), tokenizer) for i, pair in enumerate(pairs)]
     rows = []
-    for i, pair in enumerate(pairs):
-        text = prompts.render(prompt, Problem(str(i), pair["problem"], ""), tokenizer)
+    for text, pair in zip(texts, pairs, strict=True):
         rows.append(encode(text, pair["solution"], tokenizer, max_tokens=limit))
     usable_rows = [row for row in rows if usable(row, declared)]
     if not usable_rows:
@@ -114,6 +121,7 @@ def finetune(
         peft_config=None if lora is None else peft.LoraConfig(**lora),
         callbacks=[reporter(OUR_NAMES, out_dir, on_metrics)],
     )
+    read = read_prompts(trainer, hardware, [prompt_tokens(tokenizer, text) for text in texts])
     last = run_to_end(trainer, out_dir, hardware, precision=declared.precision.value)
     return {
         "steps": trainer.state.global_step,
@@ -122,5 +130,6 @@ def finetune(
         "train_rows_dropped_for_length": len(rows) - len(usable_rows),
         "train_rows_cut": sum(row["tokens"] > limit for row in usable_rows),
         "train_data_sha256": content_hash(pairs),
+        "prompt_nats": read,
         "train_seconds": round(time.monotonic() - started, 1),
     }

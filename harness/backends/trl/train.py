@@ -11,12 +11,10 @@ from typing import TYPE_CHECKING
 
 from evals.imports import uncollected
 from evals.library_output import bars_too
-from evals.log import logger
 from evals.sampling.engines.encode import prompt_tokens
 from evals.sampling.engines.vllm import set_up, shut_down
-from evals.sampling.prompt_nats import PROMPTS, prompt_nats
 from harness.backends.common import prompt_rows
-from harness.backends.trl.common import OnMetrics, reporter, run_to_end, to_lora_config
+from harness.backends.trl.common import OnMetrics, read_prompts, reporter, run_to_end, to_lora_config
 from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.pulse import Pulse
 from harness.backends.trl.translate import to_grpo_config
@@ -101,12 +99,7 @@ def train(
             peft_config=None if lora is None else peft.LoraConfig(**lora),
             callbacks=[reporter(OUR_NAMES, out_dir, on_metrics)],
         )
-    read = None
-    if hardware.processes == 1 and not hardware.deepspeed:  # others hold a part of the weights each
-        first = [prompt_tokens(tokenizer, row["prompt"]) for row in rows[:PROMPTS]]
-        read = prompt_nats(trainer.model, tokenizer, first)
-    if read is not None and read.warning:
-        logger.warning(f"    warning: {read.warning}")
+    read = read_prompts(trainer, hardware, [prompt_tokens(tokenizer, row["prompt"]) for row in rows])
     try:
         with Pulse(trainer) if trainer.is_world_process_zero() else nullcontext():
             last = run_to_end(
@@ -127,7 +120,7 @@ def train(
         "train_rows": len(rows),
         "train_rows_dropped_for_length": dropped,
         "train_data_sha256": digest,
-        "prompt_nats": None if read is None else read.as_record(),
+        "prompt_nats": read,
         "reward_limits_s": {name: limit_of(name) for name in filter(is_own, experiment.rewards.value)},
         "train_seconds": round(time.monotonic() - started, 1),
     }

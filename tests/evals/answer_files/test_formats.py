@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 from dataclasses import replace
+from datetime import datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from evals.answer_files import grade_file
 from evals.answer_files.differing import GOLD_CUT, cause, differing
 from evals.answer_files.reading import Reading, read_answers
 from evals.answer_files.sample import Sample
+from evals.errors import UsageError
 from evals.grading import Grade, Grader
 from evals.grading.verdicts import Verdict
 from tests.shared import SHARED
@@ -276,3 +279,20 @@ def test_of_two_filters_of_lm_eval_each_has_its_own_answer(tmp_path: Path) -> No
     strict = Reading({}, label="exact_match,strict-match")
     [difference] = grade_file(path, policy="qwen", reading=strict).differing
     assert difference.cause == "no answer by their extraction"
+
+
+def test_values_that_json_has_no_form_for(tmp_path: Path) -> None:
+    """Images, times and decimals of a Parquet file: written as text, and listed."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns: dict[str, Any] = {"image": [b"\xff\xd8"], "when": [datetime(2026, 1, 2)], "cost": [Decimal("1.5")]}
+    named = {"problem": ["1 + 1?"], "answer": ["2"], "response": [r"\boxed{2}"]}
+    pq.write_table(pa.table(named | columns), tmp_path / "a.parquet")
+    assert grade_file(tmp_path / "a.parquet", out=tmp_path / "out.jsonl").agreement is None
+    (row,) = map(json.loads, (tmp_path / "out.jsonl").read_text().splitlines())
+    assert (row["image"], row["when"], row["cost"]) == (r"b'\xff\xd8'", "2026-01-02 00:00:00", "1.5")
+    assert row["verdict"] == "correct"
+    pq.write_table(pa.table(columns), tmp_path / "b.parquet")
+    with pytest.raises(UsageError, match=r"cost\s+object\s+\"1.5\""):
+        grade_file(tmp_path / "b.parquet")

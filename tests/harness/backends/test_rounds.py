@@ -112,6 +112,7 @@ def test_two_rounds_and_a_kill_between_them(random_model: Path, data: str, tmp_p
     kept = run(declared, random_model, tmp_path / "whole", tuned)
     # 4 problems x (2 correct + 1 incorrect) pass. 8 wanted with a quarter of incorrect ones: 6 correct and 2 incorrect
     first = kept["rounds"][0]
+    assert kept["prompt_nats"] == first["training"]["prompt_nats"]
     counts = {stage: [first[stage][k] for k in ("samples", "correct", "incorrect")] for stage in ("sampled", "passed")}
     # sampled: of the five, 0, 1 and 3 are correct. 4 has no answer, which counts as incorrect here
     assert counts == {"sampled": [20, 12, 8], "passed": [12, 8, 4]}

@@ -153,6 +153,7 @@ def test_loss_and_gradient_equal_a_plain_computation(
     kept, log = run(random_model, tmp_path, {"max_steps": 1}, hardware=hardware)
     loss, norm = slow_loss(random_model)
     assert kept["steps"] == 1 and kept["train_rows"] == len(PAIRS)
+    assert kept["prompt_nats"]["nats_per_byte"] > 0
     metrics = {key: value for _, step in log for key, value in step.items()}
     assert metrics["train/loss"] == pytest.approx(loss, rel=1e-5)
     assert metrics["train/grad_norm"] == pytest.approx(norm, rel=1e-5)
