@@ -28,7 +28,11 @@ from functools import partial
 from pathlib import Path
 
 PACKAGES = ("harness/step", "evals/stats", "evals/grading", "evals/audit")
-EQUIVALENT: dict[str, str] = {}  # a mutant, as it is printed -> why no test can notice it
+EQUIVALENT: dict[str, str] = {  # a mutant, as it is printed -> why no test can notice it
+    "evals/grading/evaluation.py: units = [True] if names <= {'i'} else [True, False] if 'i' in names else [False] -> "
+    "units = [True] if names < {'i'} else [True, False] if 'i' in names else [False]": "an identity in a variable i "
+    "holds for the imaginary unit too, which is tried first",
+}
 TABLES = (Path("tests/evals/grading/test_rules.py"),)  # pairs in a text file, which any module of the folder may decide
 LIMIT = 300  # seconds of a mutant's tests
 SWAPPED: dict[type[ast.AST], type[ast.AST]] = {
