@@ -74,8 +74,8 @@ def counts_of(printed: str, tries: int) -> Counts | None:
         if by_rounding:
             return Counts(min(by_rounding), max(by_rounding), tries, "rounded" if shown == text else "padded")
         if fitting:
-            [(count, _)] = fitting  # of two counts in the upper half of a digit, a third would lie in the lower half
-            return Counts(count, count, tries, "cut" if shown == text else "padded")
+            [(ending, _)] = fitting  # two counts in the upper half of a digit would mean a third in the lower half
+            return Counts(ending, ending, tries, "cut" if shown == text else "padded")
         if "." not in shown or not shown.endswith("0"):
             return None
         shown = shown[:-1].removesuffix(".")

@@ -76,7 +76,7 @@ def run_rounds(
         "train_rows": sum(r["training"]["train_rows"] for r in records),
         "train_seconds": round(sum(r["training"]["train_seconds"] for r in records), 1),
         "train_data_sha256": content_hash(problems),
-        "prompt_nats": records[0]["training"].get("prompt_nats"),  # of the base model
+        "prompt_nats": records[0]["training"].get("prompt_nats"),  # the base model read them
         "rounds": records,
     }
 

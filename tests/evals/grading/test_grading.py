@@ -121,6 +121,13 @@ def test_conventions_are_switches():
     assert verdicts(Grader(strict).grade_answers(rows + same)) == [Verdict.WRONG] * 5 + [Verdict.CORRECT] * 3
 
 
+def test_the_digits_of_a_decimal_have_two_ends():
+    assert (Conventions(digits=1).digits, Conventions(digits=1000).digits) == (1, 1000)
+    for beyond in (0, 1001):
+        with pytest.raises(ValueError, match=f"digits is {beyond}. Expected a whole number >= 1 and <= 1000"):
+            Conventions(digits=beyond)
+
+
 def test_a_policy_that_changes_verdicts_is_counted():
     rows = [("5", r"\boxed{4} and \boxed{5}", None), ("5", "The answer is 5", None), ("5", r"\boxed{5}", None)]
     grader = Grader()
