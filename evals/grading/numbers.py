@@ -112,7 +112,7 @@ _MORE_FOR_INTEGER = 3
 # A program prints a number of 64 bits with 16 or 17 significant digits at most. Its arithmetic keeps 15 of them.
 _DIGITS_OF_A_PROGRAM = (16, 17)
 _KEPT_BY_A_PROGRAM = 15
-_LARGEST_OF_A_PROGRAM = 10**12  # a larger number would be off by a hundredth or more
+_LARGEST_OF_A_PROGRAM = 10**12  # the 15th digit of a larger number is a hundredth or more
 
 
 @dataclass(frozen=True)

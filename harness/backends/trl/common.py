@@ -6,9 +6,10 @@ import copy
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import cache, partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -254,14 +255,16 @@ def run_to_end(
     return last
 
 
-def read_prompts(trainer: Trainer, hardware: TrlHardware, prompts: Sequence[Sequence[int]]) -> dict[str, float] | None:
-    """How well the model predicts the first of these prompts (token ids), for the record. Warns of a model that cannot
-    read them. None: not measured, because other processes hold a part of the weights each."""
+def read_prompts(trainer: Trainer, hardware: TrlHardware, prompts: Iterable[str]) -> dict[str, float] | None:
+    """How well the model predicts the first of these rendered prompts, for the record. Warns of one that cannot read
+    them. None: not measured, because other processes hold a part of the weights each."""
+    from evals.sampling.engines.encode import prompt_tokens
     from evals.sampling.prompt_nats import PROMPTS, prompt_nats
 
     if hardware.processes > 1 or hardware.deepspeed:
         return None
-    read = prompt_nats(trainer.model, trainer.processing_class, prompts[:PROMPTS])
+    tokenizer = trainer.processing_class
+    read = prompt_nats(trainer.model, tokenizer, [prompt_tokens(tokenizer, text) for text in islice(prompts, PROMPTS)])
     if read is not None and read.warning:
         logger.warning(f"    warning: {read.warning}")
     return None if read is None else read.as_record()

@@ -121,7 +121,7 @@ def finetune(
         peft_config=None if lora is None else peft.LoraConfig(**lora),
         callbacks=[reporter(OUR_NAMES, out_dir, on_metrics)],
     )
-    read = read_prompts(trainer, hardware, [prompt_tokens(tokenizer, text) for text in texts])
+    read = read_prompts(trainer, hardware, texts)
     last = run_to_end(trainer, out_dir, hardware, precision=declared.precision.value)
     return {
         "steps": trainer.state.global_step,

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from evals.imports import uncollected
 from evals.library_output import bars_too
-from evals.sampling.engines.encode import prompt_tokens
 from evals.sampling.engines.vllm import set_up, shut_down
 from harness.backends.common import prompt_rows
 from harness.backends.trl.common import OnMetrics, read_prompts, reporter, run_to_end, to_lora_config
@@ -99,7 +98,7 @@ def train(
             peft_config=None if lora is None else peft.LoraConfig(**lora),
             callbacks=[reporter(OUR_NAMES, out_dir, on_metrics)],
         )
-    read = read_prompts(trainer, hardware, [prompt_tokens(tokenizer, row["prompt"]) for row in rows])
+    read = read_prompts(trainer, hardware, (row["prompt"] for row in rows))
     try:
         with Pulse(trainer) if trainer.is_world_process_zero() else nullcontext():
             last = run_to_end(
