@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 PathLike = str | os.PathLike[str]
 Records = Iterable[Any]  # rows: dicts, a data set, a data frame
 DEFAULT_ENGINE = "transformers"
-EMPTY = 0.05  # the share of responses without a text above which a sentence says so
-TRUNCATED = 0.05  # a share above which scores say more about the length limit than about the model
+MANY = 0.05  # a larger share of cut or of empty responses gets a warning
 
 
 class Evaluated(Result):
@@ -353,7 +352,7 @@ def _scores(
 def _warn_of_cut(name: str, scores: Sequence[Score], protocol: Protocol) -> None:
     """Say how many responses are cut at the length limit, if they are more than a few."""
     cut = next((s.value for s in scores if s.metric == "truncation_rate"), None)
-    if cut is not None and cut > TRUNCATED:
+    if cut is not None and cut > MANY:
         limit = protocol.value("max_tokens", name)
         logger.warning(f"WARNING: {name}: {100 * cut:.3g} % of the responses are cut at max_tokens={limit}: raise it")
 
@@ -362,7 +361,7 @@ def _warn_of_empty(name: str, responses: Sequence[str], ended: Sequence[str]) ->
     """Say how many responses are empty, if they are more than a few. One that was cut, or withheld, has its own
     sentence."""
     empty = sum(not text.strip() and verdict == "no_answer" for text, verdict in zip(responses, ended, strict=True))
-    if empty > EMPTY * len(responses):
+    if empty > MANY * len(responses):
         share = f"{100 * empty / len(responses):.0f} % of the responses are empty"
         note = "the scores say more about how it was asked (prompt, chat template, server) than about the model"
         logger.warning(f"WARNING: {name}: {share}: {note}")

@@ -22,7 +22,6 @@ READ = (
     *PARTS,  # parts of a benchmark, for `rlvr audit`
 )
 """Our columns, which `columns=` can name."""
-_FIRST = ("finish_reason", "sampling_error")  # a response that is null is read by them
 _PER_SAMPLE = ("expected", "their_answer", "tokens", "finish_reason", "sampling_error")
 
 
@@ -133,7 +132,7 @@ def with_values(
     texts = responses_of(values["response"]) if "response" in values else []
     several = isinstance(values.get("response"), list) and len(samples) == 1
     results = [samples[0]] * len(texts) if several else list(samples)
-    rest = {name: values[name] for name in sorted(values, key=lambda name: name not in _FIRST) if name != "response"}
+    rest = {name: value for name, value in values.items() if name != "response"}
     lists = {
         name: column for name, column in rest.items() if isinstance(column, list) and (columnar or name in _PER_SAMPLE)
     }

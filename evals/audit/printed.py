@@ -76,7 +76,3 @@ class Printed:
         return (
             samples is not None and 1 / samples > self.unit and self.rounds_from(round(self.value * samples) / samples)
         )
-
-    def cut_from(self, value: float) -> bool:
-        """The printed digits are this share with further digits cut off, or rounded up."""
-        return abs(value - self.value) < self.unit - 1e-9

@@ -11,12 +11,16 @@ import shlex
 import unicodedata
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import chain, dropwhile
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
 from evals.errors import UsageError
 from evals.unpacked import Unpacked, check_parquet
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
 
 NO_TABLE = (
     "this text is no table. JSON Lines, JSON, CSV, TSV and Parquet are read. Write a row for each response, as "
@@ -299,11 +303,23 @@ def _parquet(path: Path) -> Iterator[dict[str, object]]:
         refuse_twice(pq.ParquetFile(path).schema_arrow.names)
         # in this thread alone: a thread that pyarrow has just started aborts a process that ends meanwhile
         for batch in pq.ParquetFile(path).iter_batches(use_threads=False):
-            yield from batch.to_pylist()
+            yield from _with_texts(batch).to_pylist()
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from error
     except (pa.ArrowException, OSError) as error:
         raise UsageError(f"{path}: not readable as Parquet ({str(error).splitlines()[0]})") from error
+
+
+def _with_texts(batch: RecordBatch) -> RecordBatch:
+    """The batch with text in place of bytes where all bytes of a column are UTF-8: older writers have no type for
+    text."""
+    import pyarrow as pa
+
+    for number, field in enumerate(batch.schema):
+        if pa.types.is_binary(field.type):
+            with suppress(pa.ArrowInvalid):  # an image
+                batch = batch.set_column(number, field.name, batch.column(number).cast(pa.string()))
+    return batch
 
 
 def is_nothing(value: object) -> bool:

@@ -12,7 +12,7 @@ SmolLM2-135M-Instruct has 0.4 to 1.2 nats per byte on its prompts (English, sums
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -93,16 +93,33 @@ def prompt_nats(
     """
     import torch
 
-    different = dict.fromkeys(row for prompt in prompts if len(row := tuple(prompt)[:TOKENS]) > 1)
-    rows = list(different)[:PROMPTS]
-    total, vocabulary = 0.0, 0
+    rows = first_rows(prompts)
+    losses, vocabulary = [], 0
     with _evaluating(model), torch.no_grad():
         for row in rows:
             ids = torch.tensor([row], device=model.device)
             logits = model(input_ids=ids, use_cache=False).logits[0, :-1]
-            total, vocabulary = total + nats(logits, ids[0, 1:]), logits.shape[-1]
+            losses.append(nats(logits, ids[0, 1:]))
+            vocabulary = logits.shape[-1]
+    return total(rows, losses, tokenizer, vocabulary)
+
+
+def first_rows(prompts: Iterable[Iterable[int]], longest: int = TOKENS) -> list[tuple[int, ...]]:
+    """The beginnings of the first different prompts. A prompt of one token predicts nothing, so it is left out."""
+    different = dict.fromkeys(row for prompt in prompts if len(row := tuple(prompt)[:longest]) > 1)
+    return list(different)[:PROMPTS]
+
+
+def total(
+    rows: Sequence[Sequence[int]], losses: Sequence[float], tokenizer: PreTrainedTokenizerBase, vocabulary: int
+) -> PromptNats | None:
+    """The sum over prompts, or None for no prompt.
+
+    Args:
+        rows: token ids of each. losses: the nats of each. vocabulary: how many tokens the model chooses from.
+    """
     size = sum(len(tokenizer.decode(row[1:]).encode()) for row in rows)
-    return PromptNats(len(rows), sum(len(row) - 1 for row in rows), size, total, vocabulary) if rows else None
+    return PromptNats(len(rows), sum(len(row) - 1 for row in rows), size, sum(losses), vocabulary) if rows else None
 
 
 @contextmanager

@@ -19,6 +19,9 @@ from tests.needs_verl import need_verl
 need_verl()
 
 from evals.files import read_json, read_jsonl  # noqa: E402
+from evals.sampling.engines.encode import prompt_tokens  # noqa: E402
+from evals.sampling.prompt_nats import PROMPTS, TOKENS, prompt_nats  # noqa: E402
+from harness.backends.verl import PROMPT_NATS, ROWS  # noqa: E402
 from harness.backends.verl.processes import members  # noqa: E402
 from tests.verl.runs import finish, session_of, start, steps, train_folder, wait_for  # noqa: E402
 
@@ -33,6 +36,19 @@ def has_ended(session: str) -> bool:
     while members(session) and time.monotonic() < end:
         time.sleep(0.2)
     return not members(session)
+
+
+def read_by_transformers(base: str, folder: Path) -> dict[str, float]:
+    """How well the base model predicts the prompts that a training's first rollout has read."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(base)
+    prompts = read_json(folder / PROMPT_NATS)["token_ids"]
+    rows = [prompt_tokens(tokenizer, row["prompt"])[:TOKENS] for row in read_jsonl(folder / ROWS)]
+    assert len(prompts) == PROMPTS and all(prompt in rows for prompt in prompts)
+    read = prompt_nats(AutoModelForCausalLM.from_pretrained(base), tokenizer, prompts)
+    assert read is not None
+    return read.as_record()
 
 
 def rises(by_step: dict[int, dict[str, float]], key: str) -> None:
@@ -63,6 +79,9 @@ def test_grpo_learns_and_resumes_after_a_worker_was_killed(tmp_path: Path) -> No
     assert max(step["train/mismatch_max_logp_gap"] for step in by_step.values()) < 1e-3
     record: dict[str, Any] = read_json(folder.parent / "run.json")
     assert record["backend"] == "verl"
+    assert record["training"]["prompt_nats"] == pytest.approx(
+        read_by_transformers(record["base_model"]["loaded_from"], folder), abs=1e-3
+    )
     assert record["training"]["steps"] == STEPS
     assert record["training"]["resumed_from"].endswith("global_step_4")
     assert record["environment"]["packages"]["verl"] == "0.9.1"

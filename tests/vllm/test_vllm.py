@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from evals.sampling import engines
 from evals.sampling.engines import Completion, Decoding, Request
 from evals.sampling.engines.base import sample_seed
 from evals.sampling.engines.transformers import TransformersEngine
+from evals.sampling.prompt_nats import TOKENS
 from harness.data.tiny.pinned import pinned
 from tests.experiments import save_random_model
 
@@ -65,6 +67,19 @@ def test_greedy_is_that_of_transformers(engine: Any, model: Path) -> None:
     assert generated(engine, requests, decoding) == generated(
         TransformersEngine(str(model), device="cpu"), requests, decoding
     )
+
+
+def test_prompts_are_read_as_by_transformers(engine: Any, model: Path) -> None:
+    longer = "7 * " * TOKENS  # than the model's context
+    requests = [Request(("long", 0), longer, 0), Request(("short", 0), "7", 0), *some_requests(6, 2)]
+    read = engine.prompt_nats(requests)
+    slow = TransformersEngine(str(model), device="cpu").prompt_nats(requests)
+    assert (read.prompts, read.tokens) == (slow.prompts, slow.tokens - 1)  # vLLM needs room for one more token
+    assert read.per_byte == pytest.approx(slow.per_byte, abs=0.01)
+    short = some_requests(6, 2)
+    read, slow = engine.prompt_nats(short), TransformersEngine(str(model), device="cpu").prompt_nats(short)
+    assert dataclasses.asdict(read) == pytest.approx(dataclasses.asdict(slow), rel=1e-5)
+    assert generated(engine, some_requests(2, 2), Decoding(1.0, 1.0, 4))  # it samples as before
 
 
 def test_vllm_responses_end_at_end_tokens_or_the_limit(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:

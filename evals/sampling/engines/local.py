@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from evals.errors import UsageError
-from evals.sampling.engines.base import Kind
-from evals.sampling.engines.encode import load_tokenizer
+from evals.sampling.engines.base import Kind, Request
+from evals.sampling.engines.encode import load_tokenizer, prompt_tokens
+from evals.sampling.prompt_nats import PROMPTS
 from evals.suggest import expected
 
 if TYPE_CHECKING:
@@ -43,6 +45,11 @@ class LocalModel(Kind):
     @cached_property
     def tokenizer(self) -> PreTrainedTokenizerBase:
         return load_tokenizer(self.model_path)
+
+    def first_prompts(self, requests: Iterable[Request]) -> list[list[int]]:
+        """The token ids of the first different prompts, for `prompt_nats`."""
+        texts = list(dict.fromkeys(request.prompt_text for request in requests))[:PROMPTS]
+        return [prompt_tokens(self.tokenizer, text) for text in texts]
 
     @property
     def chunk_rows(self) -> int:

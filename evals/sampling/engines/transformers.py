@@ -23,14 +23,13 @@ from evals.sampling.engines.encode import (
     before_stop,
     cut_at,
     encode,
-    prompt_tokens,
     response_text,
     stop_tokens,
     texts_of,
 )
 from evals.sampling.engines.local import LocalModel
 from evals.sampling.engines.reading import Reading
-from evals.sampling.prompt_nats import PROMPTS, PromptNats, prompt_nats
+from evals.sampling.prompt_nats import PromptNats, prompt_nats
 
 if TYPE_CHECKING:
     import torch
@@ -98,8 +97,7 @@ class TransformersEngine(LocalModel):
 
     def prompt_nats(self, requests: Iterable[Request]) -> PromptNats | None:
         """How well the model predicts the first prompts. Loads the model."""
-        texts = list(dict.fromkeys(request.prompt_text for request in requests))[:PROMPTS]
-        return prompt_nats(self.model, self.tokenizer, [prompt_tokens(self.tokenizer, text) for text in texts])
+        return prompt_nats(self.model, self.tokenizer, self.first_prompts(requests))
 
     def generate(
         self, requests: Sequence[Request], decoding: Decoding, on_step: OnStep | None = None

@@ -7,7 +7,7 @@ different batches: equal seeds give equal samples only where the whole set of re
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
@@ -16,6 +16,7 @@ from evals.library_output import lead_away
 from evals.sampling.engines.base import Completion, Decoding, EngineError, OnStep, Request
 from evals.sampling.engines.encode import cut_at, encode, marker_tokens, response_text, stop_tokens
 from evals.sampling.engines.local import LocalModel
+from evals.sampling.prompt_nats import TOKENS, PromptNats, first_rows, total
 
 if TYPE_CHECKING:
     from vllm import LLM, CompletionOutput, LLMEngine
@@ -123,6 +124,23 @@ class VllmEngine(LocalModel):
             "seeded": "each sample by its own seed",
             "batch_independent": False,
         }
+
+    def prompt_nats(self, requests: Iterable[Request]) -> PromptNats | None:
+        """How well the model predicts the first prompts. Loads the model."""
+        from vllm import SamplingParams
+
+        config = self.llm.model_config
+        rows = first_rows(self.first_prompts(requests), min(TOKENS, config.max_model_len - 1))
+        results = self.llm.generate(
+            [{"prompt_token_ids": list(row)} for row in rows],
+            SamplingParams(max_tokens=1, prompt_logprobs=0, detokenize=False),
+            use_tqdm=False,
+        )
+        losses = [
+            -sum(logprobs[token].logprob for token, logprobs in zip(row[1:], result.prompt_logprobs[1:], strict=True))
+            for row, result in zip(rows, results, strict=True)
+        ]
+        return total(rows, losses, self.tokenizer, config.get_vocab_size())
 
     def generate(
         self, requests: Sequence[Request], decoding: Decoding, on_step: OnStep | None = None

@@ -11,3 +11,4 @@ TESTED = "0.9.1"
 
 TRAINER = "rlvr"  # the name of our trainer, and of our agent loop, in veRL's registries
 ROWS, STEPS, CHECKPOINTS = "rows.jsonl", "steps.jsonl", "checkpoints"  # in the folder of a training
+PROMPT_NATS = "prompt_nats.json"  # there too: how well the base model predicts the first prompts

@@ -15,12 +15,12 @@ from pathlib import Path
 from uuid import uuid4
 
 from evals.environment import variables
-from evals.files import read_jsonl, write_jsonl
+from evals.files import read_json, read_jsonl, write_jsonl
 from evals.log import logger
 from harness.backends.children import wait, write_order
 from harness.backends.common import metrics_reporter, prompt_rows
 from harness.backends.snapshots import notify, snapshot_folder
-from harness.backends.verl import CHECKPOINTS, ROWS, STEPS
+from harness.backends.verl import CHECKPOINTS, PROMPT_NATS, ROWS, STEPS
 from harness.backends.verl.checkpoints import export, last_checkpoint, step_of
 from harness.backends.verl.hardware import VerlHardware
 from harness.backends.verl.order import Order
@@ -105,8 +105,14 @@ def launch(job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardwar
         "train_rows": len(rows),
         "train_rows_dropped_for_length": dropped,
         "train_data_sha256": digest,
+        "prompt_nats": _prompts(out_dir).get("record"),
         "train_seconds": round(time.monotonic() - started, 1),
     }
+
+
+def _prompts(out_dir: Path) -> dict[str, object]:
+    """The report of the first rollout on its prompts (`trainer`), or nothing if it has not ended."""
+    return read_json(out_dir / PROMPT_NATS) or {}
 
 
 def installed(hardware: VerlHardware) -> None:
@@ -140,6 +146,8 @@ def run_driver(order: Order, on_step: OnStep) -> None:
         for line in map(json.loads, complete):
             moved = time.monotonic()
             on_step(line["step"], line["total"], line["metrics"])
+            if line["step"] == 1 and (warning := _prompts(out_dir).get("warning")):
+                logger.warning(f"    warning: {warning}")
         before = time.monotonic()
         notify()
         moved += time.monotonic() - before  # an evaluation in between must not count as a hang

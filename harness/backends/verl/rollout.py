@@ -14,14 +14,19 @@ from verl.utils.profiler import simple_timer
 
 from evals.sampling.engines.base import sample_seed
 from evals.sampling.engines.encode import ended_after, prompt_tokens
+from evals.sampling.prompt_nats import TOKENS
 from harness.backends.verl import TRAINER
 
 _POLL_S = 0.05
+READ = "prompt_read"  # key of the first sample of a prompt in step 1: the prompt's tokens and nats
 
 
 def group_key(step: int, number: int) -> str:
     """The name of the number-th prompt sampled in a step: names sort in sampling order."""
     return f"{step:08d}-{number:06d}"
+
+
+FIRST_STEP = group_key(1, 0).removesuffix(f"{0:06d}")
 
 
 class SampleLoop(AgentLoopBase):  # type: ignore[misc]
@@ -47,6 +52,8 @@ class SampleLoop(AgentLoopBase):  # type: ignore[misc]
             raise RuntimeError(f"sample {fields['session_id']} of prompt {fields['uid']} came back empty")
         response = list(output.token_ids)
         response = response[: ended_after(self.tokenizer, response, stop)]
+        if fields["uid"].startswith(FIRST_STEP) and int(fields["session_id"]) == 0:
+            output.extra_fields[READ] = await self._read(ids, fields["uid"])
         return AgentLoopOutput(
             prompt_ids=ids,
             response_ids=response,
@@ -56,6 +63,16 @@ class SampleLoop(AgentLoopBase):  # type: ignore[misc]
             metrics=AgentLoopMetrics(**metrics),
             extra_fields=output.extra_fields,
         )
+
+    async def _read(self, ids: Sequence[int], name: str) -> tuple[list[int], float]:
+        """The beginning of a prompt, and its nats under the policy (`evals.sampling.prompt_nats`)."""
+        row = list(ids[:TOKENS])
+        output = await self.server_manager.generate(
+            request_id=f"{name}-{READ}",
+            prompt_ids=row,
+            sampling_params={"max_tokens": 1, "prompt_logprobs": 0, "temperature": 1.0, "seed": 0},
+        )
+        return row, -sum(logp for (logp,) in output.extra_fields["prompt_logprobs"])
 
 
 class GroupBuffer(ReplayBuffer):  # type: ignore[misc]

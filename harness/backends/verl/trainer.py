@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -27,16 +27,17 @@ from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.utils import tensordict_utils as tu
 from verl.workers.utils.padding import response_from_nested, response_to_nested
 
+from evals.sampling.prompt_nats import first_rows, total
 from harness.backends.children import STOP
 from harness.backends.method_step import SHAPED, apply_method
-from harness.backends.verl import STEPS, TRAINER
+from harness.backends.verl import PROMPT_NATS, STEPS, TRAINER
 from harness.backends.verl.checkpoints import STATE
 from harness.backends.verl.loss import COEFFICIENT, method_loss
 from harness.backends.verl.metrics import CHECKED, critic_metrics, reward_extras, rollout_metrics, update_metrics
 from harness.backends.verl.order import Order
 from harness.backends.verl.reference import REFERENCE
 from harness.backends.verl.rewards import ENDED, PART, UNEQUAL
-from harness.backends.verl.rollout import group_key
+from harness.backends.verl.rollout import READ, group_key
 from harness.step.batch import SEQUENCE_SIGNALS, TokenBatch
 from harness.step.finite import Diverged, check_metrics, leave_word
 from harness.step.learning import UNEQUAL_BOXES
@@ -343,8 +344,19 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         data = self._fetch(batch)
         tokens, size = self._token_batch(batch, data), self.order.experiment.group_size.value
         responses, ends = data["responses"].unbind(), self.order.end_tokens
-        by_text = [reward_extras(fields)[ENDED] for fields in data["extra_fields"]]
+        extras = [getattr(fields, "data", fields) for fields in data["extra_fields"]]
+        self._record_prompts([extra[READ] for extra in extras if READ in extra])
+        by_text = [reward_extras(fields)[ENDED] for fields in extras]
         return rollout_metrics(tokens, responses, metrics, group_size=size, ends=ends, by_text=by_text)
+
+    def _record_prompts(self, prompts: Sequence[tuple[list[int], float]]) -> None:
+        """Write how well the base model predicts the first of these prompts, if there are any."""
+        losses = {tuple(row): loss for row, loss in prompts}
+        rows = first_rows(losses)
+        read = total(rows, [losses[row] for row in rows], self.tokenizer, self.order.vocab_size)
+        if read is not None:
+            report = {"record": read.as_record(), "warning": read.warning, "token_ids": rows}
+            (self.order.out_dir / PROMPT_NATS).write_text(json.dumps(report))
 
     def _step_number(self, update: int) -> int:
         """The number of an optimiser step, from 1. `update` counts those of this rollout from 0."""

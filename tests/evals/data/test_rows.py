@@ -7,6 +7,8 @@ import json
 import tempfile
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -39,6 +41,15 @@ def test_a_file_that_cannot_be_read_is_named(name: str, content: bytes, words: s
     with pytest.raises(ValueError, match="^" + str(path).replace(".", r"\.")) as caught:
         list(read_rows(path))
     assert words in str(caught.value)
+
+
+def test_bytes_that_are_utf8_are_texts_and_an_image_stays_bytes(tmp_path: Path) -> None:
+    texts, images = ["Ein Rätsel", None, "2"], [b"\x89PNG", b"2", None]
+    columns = {"problem": [text and text.encode() for text in texts], "image": images}
+    table = pa.table(columns, schema=pa.schema([(name, pa.binary()) for name in columns]))
+    pq.write_table(table, tmp_path / "a.parquet")
+    rows = list(read_rows(tmp_path / "a.parquet"))
+    assert [row["problem"] for row in rows] == texts and [row["image"] for row in rows] == images
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv", ".parquet"])
