@@ -39,11 +39,19 @@ def test_the_page_has_the_scores_of_the_archive(printed: list[float]) -> None:
 
 
 def test_the_page_has_the_scores_of_the_trained_runs() -> None:
-    base, grpo = sorted(read_archive(RESULTS / "real" / "gemma_runs.tar.xz"), key=lambda run: run.arm)
+    base, grpo, coin = runs = sorted(read_archive(RESULTS / "real" / "gemma_runs.tar.xz"), key=lambda run: run.arm)
     page = (RESULTS / "gemma.md").read_text(encoding="utf-8")
-    for run, label in ((base, "base"), (grpo, "grpo, seed 0")):
+    assert [(run.arm, run.seed) for run in runs[1:]] == [("grpo", 0), ("grpo+random_reward", 0)]
+    for run, label in ((base, "base"), (grpo, "grpo, seed 0"), (coin, "coin as reward, seed 0")):
         (row,) = re.findall(rf"^\| {label} \|(.*)\|$", page, re.MULTILINE)
         assert re.findall(r"([\d.]+) \[", row) == counted(run)
-    rewarded = {step: reward for step, reward in grpo.metrics("train/reward") if reward}
-    assert (grpo.arm, grpo.seed, rewarded) == ("grpo", 0, {3: 2 / 32, 17: 2 / 32})
+    assert correct_rollouts(grpo) == {3: 2, 17: 2} and correct_rollouts(coin) == {2: 2}
     assert dict(grpo.metrics("train/truncated_fraction"))[4] == 31 / 32
+    assert all(norm == 0 for step, norm in grpo.metrics("train/grad_norm") if step not in (3, 17))
+    assert all(norm > 0 for _, norm in coin.metrics("train/grad_norm"))
+    assert min(share for step, share in coin.metrics("train/truncated_fraction") if step >= 8) == 31 / 32
+
+
+def correct_rollouts(run: Run) -> dict[int, float]:
+    """Rollout -> how many of its 32 responses are correct, where there is any."""
+    return {step: 32 * reward for step, reward in run.metrics("train/reward") if reward}
