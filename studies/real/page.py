@@ -262,9 +262,12 @@ def _absent(absent: Sequence[str]) -> str:
 
 
 def _hours(runs_by_arm: Arms) -> str:
-    """How long the runs took, from their records."""
+    """The time from the start to the end of each run, from its record."""
     hours = sum(_seconds(run) for runs in runs_by_arm.values() for run in runs) / 3600
-    return f"The runs of the archive took {hours:.1f} h, beside other work on the same two cores."
+    return (
+        f"The runs of the archive took {hours:.1f} h from start to end. Some of them were paused for hours, and other "
+        "work ran on the same two cores."
+    )
 
 
 def _seconds(run: Run) -> float:
