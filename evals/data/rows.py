@@ -316,9 +316,9 @@ def _with_texts(batch: RecordBatch) -> RecordBatch:
     import pyarrow as pa
 
     for number, field in enumerate(batch.schema):
-        if pa.types.is_binary(field.type):
+        if pa.types.is_binary(field.type) or pa.types.is_large_binary(field.type):
             with suppress(pa.ArrowInvalid):  # an image
-                batch = batch.set_column(number, field.name, batch.column(number).cast(pa.string()))
+                batch = batch.set_column(number, field.name, batch.column(number).cast(pa.large_string()))
     return batch
 
 

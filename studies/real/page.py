@@ -265,8 +265,8 @@ def _hours(runs_by_arm: Arms) -> str:
     """The time from the start to the end of each run, from its record."""
     hours = sum(_seconds(run) for runs in runs_by_arm.values() for run in runs) / 3600
     return (
-        f"The runs of the archive took {hours:.1f} h from start to end. Some of them were paused for hours, and other "
-        "work ran on the same two cores."
+        f"The runs of the archive took {hours:.1f} h from start to end. This counts their pauses. Other work ran "
+        "on the same two cores."
     )
 
 

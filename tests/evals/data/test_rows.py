@@ -43,10 +43,11 @@ def test_a_file_that_cannot_be_read_is_named(name: str, content: bytes, words: s
     assert words in str(caught.value)
 
 
-def test_bytes_that_are_utf8_are_texts_and_an_image_stays_bytes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary()])
+def test_bytes_that_are_utf8_are_texts_and_an_image_stays_bytes(kind: pa.DataType, tmp_path: Path) -> None:
     texts, images = ["Ein Rätsel", None, "2"], [b"\x89PNG", b"2", None]
     columns = {"problem": [text and text.encode() for text in texts], "image": images}
-    table = pa.table(columns, schema=pa.schema([(name, pa.binary()) for name in columns]))
+    table = pa.table(columns, schema=pa.schema([(name, kind) for name in columns]))
     pq.write_table(table, tmp_path / "a.parquet")
     rows = list(read_rows(tmp_path / "a.parquet"))
     assert [row["problem"] for row in rows] == texts and [row["image"] for row in rows] == images
