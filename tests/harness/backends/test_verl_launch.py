@@ -5,6 +5,7 @@ A small script takes the driver's place. `tests/verl` has the real one.
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from pathlib import Path
@@ -12,8 +13,9 @@ from typing import Any
 
 import pytest
 
+from evals.files import write_text
 from harness.backends.children import ORDER, read_order
-from harness.backends.verl import launch
+from harness.backends.verl import PROMPT_NATS, launch
 from harness.backends.verl.hardware import VerlHardware
 from harness.backends.verl.order import Order
 from tests.experiments import experiment
@@ -44,6 +46,20 @@ def test_steps_arrive_complete_and_in_order(monkeypatch: pytest.MonkeyPatch, tmp
     )
     seen = watch(monkeypatch, tmp_path, script)
     assert seen == [(n, 3, {"train/reward": n / 10}) for n in (1, 2, 3)]
+
+
+@pytest.mark.parametrize(("first", "warning", "count"), [(1, "cannot read", 1), (1, None, 0), (2, "cannot read", 0)])
+def test_a_model_that_cannot_read_its_prompts_is_named_once(
+    first: int,
+    warning: str | None,
+    count: int,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_text(tmp_path / PROMPT_NATS, json.dumps({"record": {}, "warning": warning}))
+    watch(monkeypatch, tmp_path, f"steps.write({STEP.format(first) + STEP.format(3)!r})\n")  # from 2: it was resumed
+    assert capsys.readouterr().err.count("warning: cannot read") == count
 
 
 def test_a_failure_quotes_the_log(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
