@@ -257,15 +257,15 @@ def run_to_end(
 
 def read_prompts(trainer: Trainer, hardware: TrlHardware, prompts: Iterable[str]) -> dict[str, float] | None:
     """How well the model predicts the first of these rendered prompts, for the record. Warns of one that cannot read
-    them. None: not measured, because other processes hold a part of the weights each."""
+    them. None: not measured, because DeepSpeed has not put the whole weights on a GPU."""
     from evals.sampling.engines.encode import prompt_tokens
     from evals.sampling.prompt_nats import PROMPTS, prompt_nats
 
-    if hardware.processes > 1 or hardware.deepspeed:
+    if hardware.deepspeed:
         return None
     tokenizer = trainer.processing_class
     read = prompt_nats(trainer.model, tokenizer, [prompt_tokens(tokenizer, text) for text in islice(prompts, PROMPTS)])
-    if read is not None and read.warning:
+    if read is not None and read.warning and trainer.is_world_process_zero():
         logger.warning(f"    warning: {read.warning}")
     return None if read is None else read.as_record()
 

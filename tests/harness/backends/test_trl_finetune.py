@@ -207,11 +207,13 @@ def test_two_processes_make_the_same_step_as_one(
     # group_size and prompts_per_rollout are values of another arm of the same command: the processes must ignore them
     values |= {"max_steps": 2, "learning_rate": 1e-2, "group_size": 4, "prompts_per_rollout": 4}
     (job,) = (job for job in resolve("erpo", arms=["sft", "erpo"], seeds=[0], overrides=values) if job.arm == "sft")
-    losses = {}
+    losses, read = {}, {}
     for processes in (1, 2):
         hardware = TrlHardware(device="cpu", processes=processes)
         recorder = Recorder(tmp_path / f"on-{processes}")
-        launch(job, str(random_model), tmp_path / str(processes), recorder, hardware)
+        kept = launch(job, str(random_model), tmp_path / str(processes), recorder, hardware)
+        read[processes] = kept["prompt_nats"]
         losses[processes] = [value for _, value in Run(recorder.folder).metrics("train/loss")]
     # the second loss is after an update, so it tells whether the gradient was the same
     assert losses[2] == pytest.approx(losses[1], rel=1e-4)
+    assert read[2] == pytest.approx(read[1]) and read[1]["nats_per_byte"] > 0
