@@ -149,7 +149,7 @@ def read(path: Path, rows: int) -> list[Problem]:
     for number, row in enumerate(islice(read_rows(path), rows)):
         text = row.get("problem") or row.get("question")
         if text is None or row.get("answer") is None:
-            raise ValueError(f"{path}, row {number}: expected problem or question, and answer. It has {', '.join(row)}")
+            raise ValueError(f"{path}, row {number + 1}: expected problem or question, and answer. It has {', '.join(row)}")
         problems.append(Problem(str(number), str(text), str(row["answer"]).rpartition("####")[2].strip()))
     if not problems:
         raise ValueError(f"{path}: expected one problem or more, got none")

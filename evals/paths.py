@@ -6,7 +6,8 @@ import ast
 import json
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -121,6 +122,17 @@ def kept(rows: Sequence[Mapping[str, object]], conditions: Sequence[str]) -> tup
     values = dict.fromkeys(str(value) for row in rows if (value := reach(row, path)) is not ABSENT)
     has = f"{path} is {', '.join([*values][:_SHOWN])}" if values else f"No row has {path}"
     raise UsageError(f"rows={', '.join(conditions)} keeps none of {len(rows)} rows. {has}")
+
+
+@contextmanager
+def counting_kept(conditions: Sequence[str]) -> Iterator[None]:
+    """A UsageError of the block about a row says that its number counts only the rows that `kept` keeps."""
+    try:
+        yield
+    except UsageError as error:
+        if not conditions or ", row " not in str(error):
+            raise
+        raise type(error)(f"{error}. The row's number counts only the rows that rows= keeps") from error
 
 
 _SHOWN = 10  # values

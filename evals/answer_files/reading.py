@@ -34,7 +34,7 @@ from evals.answer_files.what_to_type import (
 )
 from evals.code_execution.program_grader import is_gold
 from evals.errors import UsageError
-from evals.paths import ABSENT, ROW, reach, refuse_mixed
+from evals.paths import ABSENT, ROW, counting_kept, reach, refuse_mixed
 from evals.suggest import expected
 
 LOST = "gold: the file's is empty; the tool that wrote it left nothing of it"
@@ -200,6 +200,11 @@ def read_answers(path: Path | Sequence[Path], reading: Reading = NOTHING_SAID) -
         UsageError: no known format, or a row lacks something; the message says what is there and what to give.
         OSError: it cannot be read.
     """
+    with counting_kept(reading.rows):
+        return _read(path, reading)
+
+
+def _read(path: Path | Sequence[Path], reading: Reading) -> AnswerFile:
     paths = [path] if isinstance(path, Path) else list(path)
     golds = None if reading.gold is None else Golds.read(reading.gold, reading.columns)
     parts = [_part(part_path, reading, golds, paths) for part_path in paths]

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 import pandas as pd
@@ -26,7 +25,7 @@ from evals.audit.console import (
 )
 from evals.audit.json_tables import flat, table_in
 from evals.audit.notebook_text import notebook_text
-from evals.data.rows import TwiceError, are_numbers, is_json, parsed, refuse_twice, values_of
+from evals.data.rows import TwiceError, are_numbers, is_json, parsed, refuse_twice, to_name, values_of
 from evals.errors import UsageError
 
 Row = Mapping[str, object]  # a row of a file: a metric's number, or a word
@@ -162,8 +161,8 @@ def _reader(name: str, text: str) -> Callable[[str], Iterable[Row]]:
         return counted
     if (separator := _separator(text)) and are_numbers(text.split("\n", 1)[0].split(separator)):
         raise UsageError(
-            f"{name}: the first row holds numbers, and no names of columns. To add names, type sed '1i step,NAME,...' "
-            f"{shlex.quote(name)} > named.csv"
+            f"{name}: the first row holds numbers, and no names of columns. "
+            f"{to_name(separator.join(('step', 'NAME', '...')), name)}"
         )
     raise UsageError(
         f"{name}: no curve was recognised. Expected a console log of veRL, trainer_state.json, lines such as "

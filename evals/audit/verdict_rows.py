@@ -11,7 +11,7 @@ import pandas as pd
 
 from evals.data.rows import is_nothing
 from evals.errors import UsageError
-from evals.paths import ABSENT, ROW, reach, refuse_mixed
+from evals.paths import ABSENT, ROW, counting_kept, reach, refuse_mixed
 
 _IDS = ("id", "problem_id")
 _RENAMED = {"id": "problem_id", "correct": "label", "step": "checkpoint"}  # a table of verdicts -> `Evidence`
@@ -30,6 +30,13 @@ def verdict_table(
     Raises:
         UsageError: a value is no verdict; with its row.
     """
+    with counting_kept(conditions):
+        return _verdict_table(path, columns, threshold, conditions)
+
+
+def _verdict_table(
+    path: Path, columns: Mapping[str, str], threshold: float | None, conditions: Sequence[str]
+) -> pd.DataFrame | None:
     from evals.answer_files.containers import contents
     from evals.answer_files.items import select
 
@@ -40,7 +47,7 @@ def verdict_table(
     refuse_mixed(path, objects, columns)
     table = pd.DataFrame([_by_our_names(row, columns) for row in objects])
     if numbered and "correct" in table:
-        table = table.explode("correct").reset_index(drop=True)
+        table = table.explode("correct")
         table["id"] = range(1, len(table) + 1)
     if "correct" in columns and "correct" not in table:
         raise UsageError(f"{path}: no column {columns['correct']!r} for correct. There are {', '.join(objects[0])}")
@@ -53,10 +60,11 @@ def verdict_table(
         return None
     table = _with_one_id(path, table, columns)
     if table["correct"].map(lambda value: isinstance(value, list)).all():
-        table = table.explode("correct").reset_index(drop=True)
+        table = table.explode("correct")
     for name, limit in (("correct", threshold), ("truncated", None)):
         if name in table:
             table[name] = _as_labels(path, table[name], limit, columns, objects[0])
+    table = table.reset_index(drop=True)
     for name in {*table} - {"id", "correct", "truncated", "seed", "answer", "problem"}:  # a CSV has texts
         with contextlib.suppress(ValueError, TypeError):
             table[name] = pd.to_numeric(table[name])
@@ -94,6 +102,7 @@ def _as_labels(
     """The verdicts as 1, 0 or NaN.
 
     Args:
+        values: by row, counted from 0. A row with several verdicts comes several times.
         row: the first one, for the advice.
     Raises:
         UsageError: a value is no verdict; with its row.
@@ -102,7 +111,7 @@ def _as_labels(
 
     reached = bool((pd.to_numeric(values, errors="coerce") >= 1).any())
     labels: list[float] = []
-    for number, value in enumerate(values, 1):
+    for number, value in zip(values.index + 1, values, strict=True):
         try:
             label = as_label(value, threshold, reached)
         except ValueError as error:

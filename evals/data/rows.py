@@ -74,7 +74,7 @@ def read_rows(path: Path, *, of_any_name: bool = False) -> Iterator[dict[str, An
         rows = _whole("".join(_lines(path)), f"{path}")
         if not isinstance(rows, list):
             raise UsageError(f"{path}: expected a JSON list of rows, got {type(rows).__name__}")
-        yield from (_object(row, f"{path}, row {number}") for number, row in enumerate(rows))
+        yield from (_object(row, f"{path}, row {number}") for number, row in enumerate(rows, 1))
     else:
         yield from _json_lines(path)
 
@@ -181,7 +181,7 @@ def _csv(path: Path, delimiter: str) -> Iterator[dict[str, object]]:
     try:
         names = [stripped for name in reader.fieldnames or () if (stripped := name.strip())]
         refuse_twice(names)
-        _refuse_no_header(path, names)
+        _refuse_no_header(path, names, delimiter)
         for row in reader:
             if None in row or None in row.values():
                 spread = reader.line_num > ended + 1  # several lines in one cell: a quote holds them together
@@ -199,15 +199,21 @@ def _csv(path: Path, delimiter: str) -> Iterator[dict[str, object]]:
 LONGEST_NAME = 200  # characters of a column's name
 
 
-def _refuse_no_header(path: Path, names: Sequence[str]) -> None:
+def _refuse_no_header(path: Path, names: Sequence[str], separator: str) -> None:
     """Raise UsageError if the first row of a table holds no names: a text of several lines or a long one, or numbers
     alone."""
     if any(len(name) > LONGEST_NAME or "\n" in name for name in names) or are_numbers(names):
-        header = ",".join(f"column{number}" for number in range(1, len(names) + 1))
-        raise UsageError(
-            f"line 1: the first row holds no names of columns. To add names, type sed '1i {header}' "
-            f"{shlex.quote(str(path))} > named.csv"
-        )
+        header = separator.join(f"column{number}" for number in range(1, len(names) + 1))
+        raise UsageError(f"line 1: the first row holds no names of columns. {to_name(header, str(path))}")
+
+
+def to_name(header: str, path: str) -> str:
+    """What to type to give a table its first line. GNU sed reads \\t as a tab."""
+    typed = header.replace("\t", "\\t")
+    named = "named.tsv" if path.removesuffix(".gz").endswith(".tsv") else "named.csv"
+    table = shlex.quote(path)
+    command = f"zcat {table} | sed '1i {typed}'" if path.endswith(".gz") else f"sed '1i {typed}' {table}"
+    return f"To add names, type {command} > {named}"
 
 
 def are_numbers(cells: Sequence[str]) -> bool:

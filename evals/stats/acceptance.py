@@ -90,12 +90,14 @@ def accept(run: Crossing, reference: Sequence[Crossing], target: float, *, level
     """Whether a run belongs to the reference's seeds.
 
     Raises:
-        UsageError: fewer than `MIN_SEEDS` references, or one that never reaches the target.
+        UsageError: fewer than `MIN_SEEDS` references, or one that never reaches the target, or reaches it at step 0.
     """
     if len(reference) < MIN_SEEDS:
         raise UsageError(f"{len(reference)} reference curves: at least {MIN_SEEDS} seeds show their spread.")
     if any(math.isinf(crossing.at) for crossing in reference):
         raise UsageError(f"target={target:g}: a reference curve never reaches it. Choose a lower target.")
+    if any(crossing.at <= 0 for crossing in reference):
+        raise UsageError(f"target={target:g}: a reference curve reaches it at step 0. Choose a higher target.")
     logs = np.log([crossing.middle for crossing in reference])
     spread = float(logs.std(ddof=1))
     if spread == 0:

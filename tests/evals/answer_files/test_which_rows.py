@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,7 @@ from evals.answer_files import grade_file
 from evals.answer_files.items import items_as_rows
 from evals.answer_files.reading import Reading
 from evals.audit.curves import read_curve
+from evals.data.rows import read_rows
 from evals.errors import UsageError
 from evals.paths import conditions_of, kept, refuse_mixed, row_filter
 
@@ -244,6 +247,36 @@ def test_a_table_without_names_is_refused(tmp_path: Path) -> None:
     path.write_text('te,q1,"line one\nso 82",82\nte,q2,"line one\nso 12",12\n')
     with pytest.raises(UsageError, match=r"no names of columns\. To add names, type sed '1i column1,"):
         rlvr.grade(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "separator"), [("a.csv", ","), ("a b.csv", ";"), ("a.csv", "\t"), ("a.tsv", "\t"), ("a.csv.gz", ";")]
+)
+def test_what_a_table_without_names_says_to_type_gives_it_names(name: str, separator: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    text = f"1{separator}2\n3{separator}4\n"
+    path.write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+    with pytest.raises(UsageError) as error:
+        list(read_rows(path, of_any_name=True))
+    command, _, named = str(error.value).partition("type ")[2].rpartition(" > ")
+    written = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    (tmp_path / named).write_text(written)
+    read = list(read_rows(tmp_path / named, of_any_name=True))
+    assert read == [{"column1": "1", "column2": "2"}, {"column1": "3", "column2": "4"}]
+
+
+def test_a_row_is_counted_in_the_file_or_said_to_be_among_those_kept(tmp_path: Path) -> None:
+    rows = [{"m": "a", "id": "x", "correct": [1, 0]}, {"m": "b", "id": "y", "correct": [1, "w"]}]
+    path = write(tmp_path / "a.jsonl", rows)
+    with pytest.raises(UsageError, match=r"row 2: correct: 'w' is no verdict"):
+        rlvr.audit(path, printed="50")
+    with pytest.raises(UsageError, match=r"row 1: correct: 'w'.*counts only the rows that rows= keeps$"):
+        rlvr.audit(path, printed="50", rows="m?b")
+    rows = [
+        {"m": m, "problem": "1+1", "response": "2", "answer": gold} for m, gold in (("a", "2"), ("b", "2"), ("b", "3"))
+    ]
+    with pytest.raises(UsageError, match=r"row 2: problem '1\+1' has .*counts only the rows that rows= keeps$"):
+        rlvr.grade(write(tmp_path / "b.jsonl", rows), rows="m?b")
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ LINES = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ROWS).enco
         ("a.csv", b"id,answer\np0,1,2\n", "a.csv, line 2: expected 2 cells"),
         ("a.csv", b'id,q,answer\n1,"2\n3",5\n1,"5, unclosed\n2,6,x\n', "lines 4 to 5: expected 3 cells; does a quote"),
         ("a.json", b'{"problem": "1"}', "expected a JSON list of rows, got dict"),
-        ("a.json", b'[{"problem": "1"}, "2"]', "row 1: expected a JSON object, got str"),
+        ("a.json", b'[{"problem": "1"}, "2"]', "row 2: expected a JSON object, got str"),
         ("a.txt", b"", "expected a file ending in .jsonl"),
     ],
 )

@@ -45,6 +45,8 @@ def test_what_has_no_spread_is_not_decided_and_few_seeds_are_refused() -> None:
         accept(Crossing(1, 2), alike[:2], 0.5)
     with pytest.raises(UsageError, match="never reaches it"):
         accept(Crossing(1, 2), [*alike, Crossing(10, math.inf)], 0.5)
+    with pytest.raises(UsageError, match="reaches it at step 0"):  # the logarithm of no step
+        accept(Crossing(1, 2), [*alike, crossing([0, 10], [0.6, 0.7], 0.5)], 0.5)
 
 
 def test_at_most_one_in_twenty_of_the_studys_own_seeds_is_refused() -> None:
