@@ -1,8 +1,8 @@
 """Every task of the project: `nox -s quickstart`, `nox -s tests`, one session a paper, and so on (`nox -l`).
 
-Most sessions share one environment, `.nox/rlvr`, built from the lock file. It is rebuilt only when the lock changes.
-`vllm` has its own, because vLLM wants other versions of some packages. `verl`, `parity` and `real` share one, and what
-runs with `backend=verl` uses it. `browser` and `docs` have their own too.
+Most sessions share one environment, `.nox/rlvr`, built from the lock file. It is rebuilt only when the lock or
+pyproject.toml changes. `vllm` has its own, because vLLM wants other versions of some packages. `verl`, `parity`, `real`
+and `rehearse` share one, and what runs with `backend=verl` uses it. `browser`, `docs` and `wheel` have their own too.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ def study(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def tests(session: nox.Session) -> None:
-    """All tests but those of `faults`, a file for each core at a time. Arguments go to pytest, which then runs in one
-    process: `-- -m "not slow"` is a shorter subset."""
+    """All tests but those of `faults` and the exhaustive ones, a file for each core at a time. Arguments go to pytest,
+    which then runs in one process and takes `faults` too: `-- -m "not slow and not exhaustive"` is a shorter subset."""
     environment(session)
     # several processes share the cores: waiting threads must not spin
     session.env.update(OMP_WAIT_POLICY="PASSIVE", OMP_NUM_THREADS="1")

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 def _classification(experiment: Experiment, values: Mapping[str, object]) -> str | None:
     method, objective = experiment.method, experiment.method.objective
     if objective is None or objective.name != "policy_gradient" or method.aggregation.value != "sequence_mean":
-        return f"aggregation: expected policy_gradient with sequence_mean, got {method.aggregation.value}"
+        got = f"{'grpo' if objective is None else objective.name} with {method.aggregation.value}"
+        return f"objective and aggregation: expected policy_gradient with sequence_mean, got {got}"
     return outcome_rewards(experiment, values)
 
 

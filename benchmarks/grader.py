@@ -528,8 +528,8 @@ def disagreements(
     ]
     return (
         f"## Disagreements\n\nOn these {len(rows)} pairs, our verdict differs from the label. A person read each "
-        "pair, and gave the reason. Some labels depend on more than the value, and the table says on what. We may not "
-        "copy others' texts, so `pair` is the hash in the data file.\n\n"
+        "pair, and gave the reason, unless it says *not read yet*. Some labels depend on more than the value, and the "
+        "table says on what. We may not copy others' texts, so `pair` is the hash in the data file.\n\n"
         + markdown_table(("set", "pair", "source", "ours", "math-verify", "reason"), rows, left=6)
         + "\n"
     )

@@ -37,8 +37,8 @@ FEWEST = 5  # words that must be left: a shorter rest is often all that fits
 
 @dataclass(frozen=True)
 class Rate:
-    """How often one thing happened, with Wilson's 95 % interval. `hits` None: it was not asked (a clean twin has no
-    gold)."""
+    """How often one thing happened, with Wilson's 95 % interval. A clean twin has no gold, and so no rate of right
+    answers."""
 
     benchmark: str
     condition: str
@@ -149,7 +149,8 @@ def read(path: Path, rows: int) -> list[Problem]:
     for number, row in enumerate(islice(read_rows(path), rows)):
         text = row.get("problem") or row.get("question")
         if text is None or row.get("answer") is None:
-            raise ValueError(f"{path}, row {number + 1}: expected problem or question, and answer. It has {', '.join(row)}")
+            has = ", ".join(row)
+            raise ValueError(f"{path}, row {number + 1}: expected problem or question, and answer. It has {has}")
         problems.append(Problem(str(number), str(text), str(row["answer"]).rpartition("####")[2].strip()))
     if not problems:
         raise ValueError(f"{path}: expected one problem or more, got none")

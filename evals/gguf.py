@@ -82,6 +82,8 @@ def convert(source: Path, folder: Path) -> Path:
     logging.disable_progress_bar()
     tokenizer = _tokenizer(source, fields)
     tokenizer.clean_up_tokenization_spaces = False  # it would change decoded text: "a , b" to "a, b"
+    if "local_files_only" in tokenizer.init_kwargs:  # HF_HUB_OFFLINE would change the file, and so the fingerprint
+        tokenizer.init_kwargs["local_files_only"] = False
     model = AutoModelForCausalLM.from_pretrained(source.parent, dtype=torch.bfloat16, gguf_file=source.name)
     part = folder.with_name(f".{folder.name}.part")
     model.save_pretrained(part)

@@ -39,7 +39,7 @@ def refuse_unused(why: str, **given: object) -> None:
 
     Args:
         why: completes "KEY=VALUE: not used ", as "with two runs, which are named".
-        given: option -> its value. None, False and empty: it was not given.
+        given: option -> its value. None, False, an empty tuple and an empty mapping: it was not given.
     """
     for key, value in given.items():
         if value is None or value is False or (isinstance(value, (tuple, Mapping)) and not value):

@@ -52,7 +52,8 @@ def agree(
     Args:
         *scores: two scores in percent, with their digits as printed, or counts such as 13/30. One of them can be a run
             or a file of verdicts, in the forms of `rlvr compare`. Or one CSV file of pairs, with columns printed,
-            measured, and any of problems, benchmark, n_printed, n_measured, seeds_printed, seeds_measured, metric.
+            measured, and any of problems, benchmark, n_printed, n_measured, seeds_printed, seeds_measured,
+            best_of_printed, best_of_measured, temperature_printed, temperature_measured, metric.
         problems: number of problems. If the sides have different numbers, such as 30,40, nothing can be decided.
         benchmark: take the number of problems of this benchmark. For a run with several: the one to compare.
         n: samples per problem: one number, or one per side, as n=64,1. n=? means unknown (default: unknown on both
@@ -72,11 +73,13 @@ def agree(
 
     texts = [os.fspath(score) if isinstance(score, os.PathLike) else str(score) for score in scores]
     if target is not None:
-        return _accepted(texts, metric, target, problems=problems, benchmark=benchmark, n=n, seeds=seeds)
+        unused = {"temperature": temperature, "best_of": best_of, "seed_sd": seed_sd}
+        return _accepted(texts, metric, target, problems=problems, benchmark=benchmark, n=n, seeds=seeds, **unused)
     options = {"problems": problems, "benchmark": benchmark, "n": n, "seeds": seeds, "temperature": temperature,
                "best_of": best_of}  # fmt: skip
     if len(texts) == 1 and texts[0].endswith(".csv"):
-        refuse_unused("with a CSV file of pairs, which has columns for it", **options)
+        named = {**options, "metric": None if metric == "avg" else metric}
+        refuse_unused("with a CSV file of pairs, which has columns for it", **named)
         return _pairs(Path(texts[0]), seed_sd)
     if len(texts) != 2:
         raise UsageError(f"expected two scores, got {len(texts)}. Type rlvr agree 43.75 47.4 problems=30 n=64.")
@@ -219,7 +222,7 @@ def _seed_spread(seeds: object, seed_sd: float | None) -> tuple[float, str]:
 
     if seeds is None:
         if seed_sd is not None:
-            raise UsageError(f"seed_sd={seed_sd:g}: it needs seeds=, the training seeds of each side, as seeds=1,3.")
+            raise UsageError(f"seed_sd={seed_sd:g}: it needs seeds=, the training seeds, as seeds=3.")
         return 0.0, ""
     return (SEED_SD, SEED_SOURCE) if seed_sd is None else (seed_sd, "given")
 
@@ -259,7 +262,9 @@ def _with_run(texts: list[str], place: int, options: Mapping[str, Any], seed_sd:
     if name is None or name not in measured.tables:
         raise UsageError(f"benchmark: {'missing' if name is None else name}. {run} has {', '.join(available)}.")
     if metric != "avg":
-        raise UsageError(f"metric={metric}: with a run, only avg is compared. rlvr audit {run} has {metric}.")
+        k = metric.removeprefix("pass@")
+        instead = f" Type rlvr audit {run} printed={printed} k={k}." if k.isdigit() else ""
+        raise UsageError(f"metric={metric}: with a run, only avg is compared.{instead}")
     for key in ("problems", "n", "seeds", "best_of"):
         if len({*_two(key, options[key])}) > 1:
             raise UsageError(f"{key}: with a run, it is of the printed score alone. Type one number.")
@@ -303,6 +308,8 @@ def _pairs(path: Path, seed_sd: float | None) -> Result:
         raise UsageError(f"{path}: {error.strerror}") from error
     if not rows or not {"printed", "measured"} <= set(rows[0]):
         raise UsageError(f"{path}: no pairs. The file needs a header with printed and measured, and a row per pair.")
+    if seed_sd is not None and not {"seeds_printed", "seeds_measured"} & {*rows[0]}:
+        raise UsageError(f"seed_sd={seed_sd:g}: {path} has no seeds_printed and no seeds_measured, which it needs.")
     agreements = []
     for number, row in enumerate(rows, 2):
         try:
@@ -340,7 +347,11 @@ def _of_row(row: Mapping[str, str | None], seed_sd: float | None) -> Agreement:
         except ValueError:
             raise UsageError(f"{key}: expected a number, got {' and '.join(values)}") from None
 
-    problems = [int(part) for part in (row.get("problems") or "").replace("+", ",").split(",") if part.strip()] or None
+    parts = [part for part in (row.get("problems") or "").replace("+", ",").split(",") if part.strip()]
+    try:
+        problems = [int(part) for part in parts] or None
+    except ValueError:
+        raise UsageError(f"problems: expected a number, got {row['problems']}") from None
     options = {
         "problems": problems, "benchmark": (row.get("benchmark") or "").strip() or None, "n": both("n", str),
         "seeds": both("seeds", int), "best_of": both("best_of", int),
@@ -352,6 +363,9 @@ def _of_row(row: Mapping[str, str | None], seed_sd: float | None) -> Agreement:
         if _number(text) is None:
             raise UsageError(f"{text!r} is no score.")
     spread, source = _seed_spread(options["seeds"], seed_sd if options["seeds"] else None)
+    temperatures = [(row.get(f"temperature_{side}") or "").strip() for side in ("printed", "measured")]
+    if any(temperatures) and not all(temperatures):
+        raise UsageError("temperature: expected that of both sides, or of none")
     sides, greedy = _greedy(both("temperature", float), _sides(texts, options))
     metric = (row.get("metric") or "").strip() or "avg"
     return agreement(*sides, Setting(metric, seed_sd=spread, seed_source=source, greedy=greedy))

@@ -105,14 +105,15 @@ def audit(
         base: files of the model to compare with, or a glob. The audit then gives the gain over this model, with its
             interval.
         problems: number of problems in the benchmark. Default for curves: their column n_problems. If a curve has no
-            number of problems, the audit gives no interval and does not judge the choice of a checkpoint. Default for
+            number of problems, the audit does not judge the choice of a checkpoint, and fewer than three seeds have no
+            interval. Default for
             responses and verdicts: if the name of the file contains a known benchmark, the size of this benchmark. Up
             to a fifth of the problems may be missing in the file. The audit names these problems, and gives the range
             of possible scores.
         declared: PAPER:ARM: list the settings in a veRL log that differ from this declaration.
         label: the authors' verdict to use, if a file has several.
-        label_threshold: the number from which the authors' verdict means correct. Without it, only 1 and 0 are
-            verdicts.
+        label_threshold: the number from which the authors' verdict means correct. Without it, the only numbers
+            that are verdicts are 1, 0 and -1 (incorrect).
         golds: the way to read several golds of one problem. any: a response is right if it gives one of them. all: it
             must list all. any:/ splits each gold at /, and then reads it as any.
         rows: the rows to read. Example: rows=model?gpt reads the rows whose model is gpt.

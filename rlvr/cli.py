@@ -38,7 +38,9 @@ EXIT_CODES = {
     1: "something failed, or a training diverged",
     2: "the command line, a file or the store cannot be used, and nothing was lost",
     75: "stopped by a signal or `minutes=`, with everything saved. The same command resumes, so schedulers can requeue",
+    129: "stopped at once by SIGHUP",
     130: "stopped at once by Ctrl-C",
+    138: "stopped at once by SIGUSR1",
     141: "the reader of the output has gone",
     143: "stopped at once by SIGTERM",
 }

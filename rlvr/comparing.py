@@ -105,8 +105,8 @@ def compare(
         arm: the two arms to compare, with paper=. Example: arm=mine,grpo
         scale: the scale at which the arms were trained (default: tiny).
         model: the base model of the arms, if several were trained.
-        metrics: metrics to compare: avg, pass, maj (default: these three), unsolvable, fmt, mean_tokens,
-            truncation_rate.
+        metrics: metrics to compare: avg, pass, maj (default: these three), unsolvable, fmt, no_answer_rate,
+            mean_tokens, truncation_rate.
         ks: the k of pass, maj and unsolvable (default: the fewest samples per problem).
         benchmarks: compare only these benchmarks (default: all that both runs have).
         margin: differences up to this size count as equal, as a fraction such as 0.01. It adds the verdict equal.

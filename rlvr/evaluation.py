@@ -471,8 +471,8 @@ def grade(
         gold: a file with the gold answers that FILE lacks. Its columns: gold or answer, and problem_id or problem.
             columns= can name others.
         label: the authors' verdict to show beside ours, if a file has several.
-        label_threshold: the number from which the authors' verdict means correct. Without it, only 1 and 0 are
-            verdicts.
+        label_threshold: the number from which the authors' verdict means correct. Without it, the only numbers
+            that are verdicts are 1, 0 and -1 (incorrect).
         golds: the way to read several golds of one problem. any: a response is right if it gives one of them. all: it
             must list all. any:/ splits each gold at /, and then reads it as any. Default: any for tools that count them
             so (lm-eval, lighteval, inspect, oat, OpenCompass), an error for other files.

@@ -175,7 +175,7 @@ def verify(*files: PathLike, contribution: bool = False) -> Result:
     """Check exported archives: the hash of every file, and all scores again from the verdicts.
 
         rlvr verify run.tar.xz
-        rlvr verify results/contributed contribution=true
+        rlvr verify run.tar.xz contribution=true
 
     Exit code 1: a file is damaged, or a recomputed score differs.
 

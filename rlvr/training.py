@@ -386,7 +386,7 @@ def _declared(paper: str | Experiment, arm: Names | None, protocol: str | None) 
     return Reproduction(
         key="notebook",
         title="An experiment declared in Python",
-        arxiv="none",
+        arxiv=None,
         models={UNNAMED: paper.base_model},
         arms=(Arm(name, UNNAMED, name, paper),),
         protocol=protocol or "egsw",

@@ -166,8 +166,8 @@ SINGLE = {
 
 
 def plot_training(names: Sequence[str], curves: pd.DataFrame) -> list[Plot]:
-    """Performance, entropy, gradient norm and KL in one figure. Each of SINGLE that the curves have in one. Returns how
-    updates are spread over tokens in one.
+    """Performance, entropy, gradient norm and KL in one figure. Each of SINGLE that the curves have, in a figure of its
+    own. The spread of updates over tokens, in one more figure.
 
     Args:
         names: all runs, the base model first. Decides how each looks.

@@ -1,8 +1,8 @@
 r"""`rlvr grade FILE`: verdicts and scores for existing answers, as JSON Lines.
 
-Rows hold `answer` (or `gold`) and `response`; several rows with one `problem_id` are its samples, and without it each
-row is a problem of its own. A `finish_reason` ("stop", "length" or null) is used; an `expected` (true or false) is
-compared with our verdicts. Other columns are kept.
+Rows hold `answer` (or `gold`) and `response`. Several rows with one `problem_id` are its samples. Without it, rows with
+one `problem` are its samples. Without both, each row is a problem of its own. A `finish_reason` ("stop", "length" or
+null) is used. An `expected` (true or false) is compared with our verdicts. Other columns are kept.
 """
 
 from __future__ import annotations
@@ -64,8 +64,9 @@ def grade_file(
         out: FILE.jsonl for the rows in input order with our columns added (see `evals.answer_files.table`), which
             `rlvr compare` reads.
         ks: the k of pass@k and maj@k; by default the powers of two up to the fewest samples of a problem.
-        policy: of extraction (`evals.grading.extraction`); None for the one that decided the verdicts of a file of this
-            project, else for boxed_last, or for letter where every gold is a letter of a multiple choice.
+        policy: of extraction (`evals.grading.extraction`). None for the one that decided the verdicts of a file of this
+            project, else for the format's own. A format without one has `program` where every gold is a program's
+            test, `letter` where every gold is a letter of a multiple choice, and else `boxed_last`.
         reasoning: the part of a response that is graded (`evals.grading.reasoning`); None for the one that decided the
             verdicts of a file of this project, else "after".
         conventions: what counts as the same answer (`evals.grading.Conventions`).

@@ -146,15 +146,22 @@ def cause(
 ) -> str:
     """Why a label and our verdict differ, as far as rules can tell from gold and answers, else "other".
 
-    The rules, in order: no answer for us; the answer that another extraction policy finds is correct as the label says,
-    or is the one that they extracted and refused; the file's gold has braces that do not close, or is their extracted
-    answer to the letter, and ours is more than it (their normalisation took something from both); none found by them;
-    equal text or equal numbers, labelled incorrect (the label itself is doubtful, or asks for a format); a convention
-    of the grader that would agree with the label, by its name; a number in scientific notation; the same number a
-    hundred times larger or smaller; numbers closer than one in a thousand; several values (the same in another order or
-    other brackets; correct for us, without a `x \\in` or otherwise; one or some of them; others); a left-hand side;
-    units, words or symbols that one side lacks; correct for us in another form than the gold's; two numbers that differ
-    in value.
+    The rules, in order:
+
+    1. No answer for us.
+    2. The answer that another extraction policy finds is correct as the label says, or they extracted and refused it.
+    3. The file's gold has braces that do not close, or is their extracted answer to the letter, and ours is more than
+       it (their normalisation took something from both).
+    4. No answer for them.
+    5. Equal text or equal numbers, labelled incorrect: the label itself is doubtful, or asks for a format.
+    6. A convention of the grader that would agree with the label, by its name.
+    7. The same number, written otherwise.
+    8. Several values on both sides: the same in another order or other brackets; correct for us, without a `x \\in` or
+       otherwise; one or some of them; others.
+    9. A number in scientific notation, the same number a hundred times larger or smaller, numbers closer than one in a
+       thousand.
+    10. Several values on one side, a left-hand side, units, words or symbols that one side lacks.
+    11. Correct for us in another form than the gold's. Two numbers that differ in value. Others.
 
     Args:
         other_grades: of the same response, by the name of the extraction policy.

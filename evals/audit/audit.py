@@ -2,7 +2,7 @@
 
 A search (`evals.audit.search`) tries every composition of the ordinary choices that people make with an evaluation. The
 simplest that has the printed digits, and what else the files say, give the causes. Each cause is a reason why the
-number is not simply the score of the recipe, and has one rule:
+number is not simply the score of the recipe, and has a rule:
 
 - not found: no composition has the printed digits. Its text names the nearest numbers.
 - another model, another metric, another denominator: only another reading of the files gives them, such as pass@4, the
@@ -14,7 +14,8 @@ number is not simply the score of the recipe, and has one rule:
 - grader: samples whose answer our grader judges otherwise, in a box or not, move the score by a point or more, and the
   95 % interval over problems of that move excludes zero.
 - format: the same for samples that are correct without a box and were not counted.
-- labels: our verdicts differ on 5 % of the samples or more, in both directions, whatever that does to the score.
+- labels: our verdicts differ on 5 % of the samples or more, in both directions, whatever that does to the score. Or our
+  grader finds no answer in too many of the responses that the file calls correct.
 - gain by grading: the gain over the base model excludes zero by the authors' verdicts, holds zero by ours, and the two
   gains differ (the interval of their difference excludes zero).
 - truncation: more than 5 % of the samples are truncated or unscored, or 20 % have no answer and no finish reason.
@@ -191,7 +192,7 @@ def _by_chance(match: Match) -> str:
 
 
 def _other_readings(match: Match, evidence: Evidence) -> str:
-    """The other readings with the same digits, of `found.tried` numbers, but for those that only add to one."""
+    """The other readings with the same digits, but for those that only add to one."""
     named = [match.matches[0]]
     for composition in match.matches[1:]:
         if not any({*earlier.choices} <= {*composition.choices} for earlier in named):

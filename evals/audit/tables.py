@@ -181,7 +181,7 @@ def _mean(values: Vector) -> Vector:
 
 
 def _none_in(count: Vector, n: Codes, k: int) -> Vector:
-    """C(of, k) / C(n, k): the share of k-subsets that hold only those, or NaN where n < k."""
+    """C(count, k) / C(n, k): the share of k-subsets that hold only those, or NaN where n < k."""
     share: Vector = np.ones(len(n))
     for i in range(k):
         share *= np.divide(np.maximum(count - i, 0), n - i, out=np.full(len(n), np.nan), where=n > i)

@@ -1,9 +1,9 @@
 """Grade programs: run the model's function against the benchmark's tests (`evals.code_execution.sandbox`).
 
 A gold answer is JSON: `prompt` (the code shown to the model, with helpers that the tests may use), `tests` (code that
-defines `check`) and `entry_point` (the function's name). The extraction policy says what the program is
-(`evals.code_execution.programs`). A response without one has no answer. One that was cut off inside its program is
-truncated, unless the program passes.
+defines `check`, or is the assertions themselves) and `entry_point` (the function's name). The extraction policy says
+what the program is (`evals.code_execution.programs`). A response without one has no answer. One that was cut off inside
+its program is truncated, unless the program passes.
 """
 
 from __future__ import annotations

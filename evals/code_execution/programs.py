@@ -1,7 +1,7 @@
 """The program inside a response: extraction policies for code, as `evals.grading.extraction` has them for mathematics.
 
 A line with a fence inside a triple-quoted string ends no block. `MODULE:FUNCTION` as the policy is a reward that is a
-program itself. Standard library only. Nothing is executed here.
+program itself. No response is executed here. `reward_of` imports the user's module.
 """
 
 from __future__ import annotations

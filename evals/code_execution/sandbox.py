@@ -2,7 +2,8 @@
 
 A sandbox has its own user, mount, network, process and IPC namespaces: no network, no other process, of the file
 system only what Python needs (read-only) and one small temporary folder. It has no capabilities and cannot start a
-process. The calls in DENIED fail. The limits are set by `inside.py`. Without bubblewrap nothing is run.
+process. The calls in DENIED fail. `inside.py` limits processor time and memory, bubblewrap the folder, and
+this module waiting and wall time. Without bubblewrap nothing is run.
 
 A function and its tests run in two sandboxes, connected by two pipes for plain data. A program that exits early,
 patches `assert`, returns an object equal to everything or prints its own verdict therefore changes only its own
@@ -62,7 +63,7 @@ class Execution:
 
 
 def run(program: str, prompt: str, tests: str, entry_point: str, limits: Limits | None = None) -> Execution:
-    """Run `check(entry_point)` of `tests` against the function of that name in `program`.
+    """Run `tests` against the function `entry_point` of `program`, and then their `check(entry_point)` if there is one.
 
     A program fails that uses up its processor time, or waits for `idle_s`. Also if the tests do so on its values.
 

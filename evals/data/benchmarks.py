@@ -4,14 +4,14 @@ A benchmark is an lm-eval task, `tasks/<name>/<name>.yaml`, which names the data
 pins its content: the number of rows and a hash of them. Rows come from a local file (`data_dir`) or from the hub, and
 must match the pin in both cases, so that "MATH500" always means the same 500 problems.
 
-Keys under `metadata` that this module reads:
+Keys under `metadata`, most of them for this module:
 
     rows         the number of problems
     sha256       `content_hash` of them, or null if we had no copy to hash. Then `file_sha256` is checked instead
     file_sha256  SHA-256 of the publisher's own file, as public sources state it. A copy of the same rows in another
                  form counts as changed, and is refused unless changed data is allowed. Rows from the hub are those of
                  `dataset_kwargs.revision`, a git commit, which pins them as well
-    columns      the hub's names for our columns (id, problem, answer, choices). Our own names always work too.
+    columns      the hub's names for our columns (id, problem, answer, choices). Our id, problem and answer work too.
                  `program`, for code: the names for its prompt, tests and entry_point, which make up the answer
     prompt       the benchmark's own prompt, a name in `evals.data.prompts` (default: one that asks for a box)
     reader       for rows of another form: a function of `evals.data.program_rows`

@@ -20,7 +20,7 @@ from evals.errors import UsageError
 from evals.unpacked import Unpacked, check_parquet
 
 if TYPE_CHECKING:
-    from pyarrow import RecordBatch
+    from pyarrow import DataType, RecordBatch
 
 NO_TABLE = (
     "this text is no table. JSON Lines, JSON, CSV, TSV and Parquet are read. Write a row for each response, as "
@@ -208,7 +208,7 @@ def _refuse_no_header(path: Path, names: Sequence[str], separator: str) -> None:
 
 
 def to_name(header: str, path: str) -> str:
-    """What to type to give a table its first line. GNU sed reads \\t as a tab."""
+    """The advice that gives a table its first line. GNU sed reads \\t as a tab."""
     typed = header.replace("\t", "\\t")
     named = "named.tsv" if path.removesuffix(".gz").endswith(".tsv") else "named.csv"
     table = shlex.quote(path)
@@ -317,15 +317,29 @@ def _parquet(path: Path) -> Iterator[dict[str, object]]:
 
 
 def _with_texts(batch: RecordBatch) -> RecordBatch:
-    """The batch with text in place of bytes where all bytes of a column are UTF-8: older writers have no type for
-    text."""
+    """The batch with text in place of bytes where all bytes of a column are UTF-8, in lists and objects too: older
+    writers have no type for text."""
     import pyarrow as pa
 
     for number, field in enumerate(batch.schema):
-        if pa.types.is_binary(field.type) or pa.types.is_large_binary(field.type):
+        kind = _text_type(field.type)
+        if kind != field.type:
             with suppress(pa.ArrowInvalid):  # an image
-                batch = batch.set_column(number, field.name, batch.column(number).cast(pa.large_string()))
+                batch = batch.set_column(number, field.name, batch.column(number).cast(kind))
     return batch
+
+
+def _text_type(kind: DataType) -> DataType:
+    """The type with text in place of bytes."""
+    import pyarrow as pa
+
+    if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        return pa.large_string()
+    if pa.types.is_list(kind):
+        return pa.list_(_text_type(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_text_type(field.type)) for field in kind])
+    return kind
 
 
 def is_nothing(value: object) -> bool:

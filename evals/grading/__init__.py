@@ -1,6 +1,7 @@
 """The only answer checker: from a gold answer and a response to a verdict.
 
 extraction.py   the answer inside a response, by a stated policy, and inside a bare answer, which may be a sentence
+reasoning.py    the part of a response behind its thoughts
 letters.py      the letter of a multiple choice that a response states, the policy `letter`
 spelling.py     the normal form: one table of rewrites for equivalent notations, LaTeX for what is written as code
 rules.py        the one table of rules: the first that applies decides. Their code is in

@@ -1,4 +1,4 @@
-"""Find the answer in a response: the extraction policies. Standard library only. Linear in the response's length.
+"""Find the answer in a response: the extraction policies. Linear in the response's length.
 
 A policy is part of a protocol, like the temperature: it can change a score by many points.
 

@@ -136,7 +136,7 @@ def _legend_columns(labels: Sequence[str]) -> int:
 
 
 def sizes(tables: Mapping[str, pd.DataFrame]) -> str:
-    """ "30 problems, n = 16 samples a problem (GRPO: 2 training seeds)." of verdict tables, for a caption."""
+    """ "30 problems, n = 16 samples a problem; GRPO: 2 training seeds." of verdict tables, for a caption."""
     counted, seeds = {}, []
     for name, table in tables.items():
         by = [column for column in ("train_seed", "problem_id") if column in table]

@@ -17,7 +17,7 @@ class Live:
     """Shows on stderr how many samples of a benchmark are stored, and the tokens of the batch under way.
 
     Args:
-        total: samples in all. done: of these, stored before. shown: whether anything is shown.
+        total: samples in all. count: of these, stored before. shown: whether anything is shown.
     """
 
     def __init__(self, name: str, total: int, count: int, *, shown: bool) -> None:

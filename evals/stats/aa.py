@@ -30,7 +30,7 @@ class SplitRate:
         false: those with a verdict on some benchmark: about the method, or, with fewer than `MIN_SEEDS` seeds, about
             the checkpoints, which do differ. by_benchmark: those on each benchmark, corrected likewise.
         low, high: 95 % interval of the share of false verdicts, by the jackknife over runs. If none or all are false,
-            Clopper and Pearson's for `disjoint` splits.
+            or some run is in every split, Clopper and Pearson's for `disjoint` splits.
     """
 
     seeds: int

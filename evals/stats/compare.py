@@ -1,6 +1,6 @@
 """Compare two runs on the same problems: every metric's difference with its uncertainty, if measured the same way.
 
-result = compare_runs(MeasuredRun("a", tables, conditions), other)
+result = compare_runs(MeasuredRun("a", tables, conditions, trained=True), other)
 """
 
 from __future__ import annotations

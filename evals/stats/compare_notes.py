@@ -86,7 +86,7 @@ def _untrained(line: Line) -> bool:
 
 
 def _undone(line: Line) -> str:
-    """ "sums avg@16 7.14 % of A's (41 seeds would show one with 95 %)"."""
+    """ "sums avg@16 7.14 % of A's (41 seeds show one with 95 %)"."""
     undo = line.undone_by
     assert undo is not None
     enough = f" ({undo.needed} seeds show one with 95 %)" if undo.needed else ""

@@ -11,7 +11,7 @@ the two means has the variance
     difference^2 / P  +  2 within^2 / (n S P)  +  2 seed^2 / S
 
 The test is that of `evals.stats.differences.paired`: with fewer than `MIN_SEEDS` seeds a side, over the problems alone
-(it does not cover other seeds, and `seed_sd` has no effect). With more, over problems and seeds.
+(it does not cover other seeds, and `seed_sd` has no effect). With `MIN_SEEDS` or more, over problems and seeds.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class Rules:
     Args:
         compute: share of an H100's peak FLOP/s that training reaches, recomputation counted as work (`reached`).
         bandwidth: share of the bandwidth that decoding reaches. launch_s: of one decoding step beside that (vLLM).
-        eager_s: of one with transformers. mean_share: mean length of a solution to train on, as a share of its limit.
+        eager_s: of one with transformers. mean_share: mean length of a response, as a share of its limit.
         resampling: rollouts sampled for one that is used, with dynamic sampling. token_s: vLLM's work for each token,
         beside the model and at the same time. The middle is measured (results/gpu.md).
         length, longest_share: of `typical_length`.

@@ -1,1 +1,1 @@
-"""Parse a command line into checked jobs, and plan them."""
+"""Parse a command line into checked jobs."""

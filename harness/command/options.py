@@ -91,4 +91,4 @@ def checked(key: str, value: T | None, kind: type[T], default: D) -> T | D:
 
 def names(value: Names | None) -> list[str] | None:
     """One name or several as a list of them."""
-    return None if value is None else [str(v) for v in value] if isinstance(value, list) else [str(value)]
+    return None if value is None else [str(v) for v in value] if isinstance(value, list | tuple) else [str(value)]

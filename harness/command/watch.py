@@ -87,7 +87,8 @@ def check_watch(watch: Watch, jobs: Sequence[Job]) -> None:
     """Raise UsageError for values that do not fit the jobs: a protocol, or steps within a training of rounds."""
     for job in jobs:
         if watch.snapshot_every and hasattr(job.experiment, "rounds"):
-            raise UsageError(f"eval.every: {job.label} trains in rounds, and is evaluated when the last one has ended")
+            name = "eval.every" if watch.every else "keep"
+            raise UsageError(f"{name}: {job.label} trains in rounds, and only the model of the last round is kept")
         if (longest := watch.protocol(job.protocol).longest) > job.protocol.longest:
             raise UsageError(
                 f"eval.max_tokens: expected at most {job.protocol.longest}, by which context and memory of "

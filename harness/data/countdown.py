@@ -76,15 +76,15 @@ def reward(response: str, answer: str) -> float | None:
 reward.range = (0.0, 1.0)  # type: ignore[attr-defined]
 
 
-def problems(rows: int, *, seed: int, numbers: int = 3, largest: int = 20) -> list[dict[str, str]]:
-    """Different problems with a target of 1 to `largest` squared.
+def problems(rows: int, *, seed: int, numbers: int = 3, largest: int = 20, held_out: int = 0) -> list[dict[str, str]]:
+    """Different problems with a target of 1 to `largest` squared: `held_out`, and then `rows`.
 
     Raises:
         UsageError: there are not that many.
     """
     rng = random.Random(f"countdown {seed}")
     generated: dict[str, dict[str, str]] = {}
-    for _ in range(100 * rows):
+    for _ in range(100 * (held_out + rows)):
         given = [rng.randint(1, largest) for _ in range(numbers)]
         text = str(given[0])
         for number in given[1:]:  # from left to right, in brackets where the order matters
@@ -96,16 +96,18 @@ def problems(rows: int, *, seed: int, numbers: int = 3, largest: int = 20) -> li
             shown = " ".join(map(str, sorted(given)))
             problem = f"Make {solved[0]} from {shown} with + - * /, each at most once."
             generated.setdefault(problem, {"answer": f"{shown} = {solved[0]}", "solution": f"\\boxed{{{text}}}"})
-        if len(generated) == rows:
+        if len(generated) == held_out + rows:
             return [{"problem": problem, **rest} for problem, rest in generated.items()]
+    most, beside = len(generated) - held_out, f" beside {held_out} to measure with" if held_out else ""
     raise UsageError(
-        f"rows: expected at most {len(generated)} different problems of {numbers} numbers to {largest}, got {rows}"
+        f"rows: expected at most {max(most, 0)} different problems of {numbers} numbers to {largest}{beside}, got "
+        f"{rows}"
     )
 
 
 def write(folder: Path, *, seed: int = 0, numbers: int = 3, largest: int = 20, rows: int = 4000) -> list[Path]:
     """Write both files. Returns their paths."""
-    every = problems(rows + HELD_OUT, seed=seed, numbers=numbers, largest=largest)
+    every = problems(rows, seed=seed, numbers=numbers, largest=largest, held_out=HELD_OUT)
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"countdown_{name}.jsonl" for name in ("test", "train")]
     for path, part in zip(paths, (every[:HELD_OUT], every[HELD_OUT:]), strict=True):

@@ -1,4 +1,4 @@
-"""A dwarf of a base model: its own configuration with a few narrow layers, random weights and a small tokenizer, so
+"""A dwarf of a base model: its own configuration with one narrow layer, random weights and a small tokenizer, so
 that a machine without GPUs can rehearse what is done with the model.
 
 Fields of the configuration that are unknown here (`harness/spec/models.json`) are the defaults of transformers' class.

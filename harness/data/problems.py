@@ -70,9 +70,10 @@ def load_problems(dataset: str, *, seed: int = 0, more: tuple[str, ...] = ()) ->
 
     Args:
         dataset: a tiny family (`harness.data.tiny.FAMILIES`); a name in `harness.data.named.SETS`; NAME:FILE, a local
-            file with the columns of that set; a local .jsonl, .json or .parquet file with our columns; or another hub
-            data set id, of which the train split is read. A row without `answer` but with `solution` (as in MATH)
-            gives the last box of the solution. One without `problem` but with `question` gives that.
+            file with the columns of that set; a local file (.jsonl, .jsonl.gz, .json, .parquet, .csv) with our
+            columns; or another hub data set id, of which the train split is read. A row without `answer` but with
+            `solution` (as in MATH) gives the last box of the solution. One without `problem` but with `question` gives
+            that.
         seed: of the tiny families only.
         more: further columns of text or numbers, returned as text.
     Raises:
@@ -207,8 +208,8 @@ def _read(dataset: str) -> list[dict[str, Any]]:
 
 
 def count_rows(dataset: str) -> int | None:
-    """The number of problems in a data set, without loading it fully, or None for a hub data set that no entry
-    describes.
+    """The number of problems in a data set, or None for a hub data set whose number no entry states. A local file is
+    read.
 
     Args:
         dataset: as for `load_problems`.

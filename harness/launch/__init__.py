@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 def launch(prepared: Prepared) -> list[JobOutcome]:
     """Run the jobs of a command. One outcome for each, in order.
 
-    A first signal ends the step of every job that runs, saves, and raises `Interrupted`. In other processes a job that
-    fails does not affect the others.
+    A first signal ends the step of every job that runs, saves, and raises `Interrupted`. Jobs in Slurm's
+    queue go on. In other processes a job that fails does not affect the others.
 
     Raises:
         RefusedError: MLflow's store cannot be used. Interrupted: as above. A serial run also raises what its job

@@ -1,7 +1,7 @@
 """One job for another process. `python -m harness.launch.task` runs the pickled one that comes from its stdin.
 
-Exit codes: 0 done, 1 failed, 75 stopped and saved. A first signal ends the step and saves, so does the end of stdin,
-which says that the parent has ended.
+Exit codes: 0 done, 1 failed, 75 stopped and saved, 128 + N stopped at once by signal N. A first signal ends
+the step and saves, so does the end of stdin, which says that the parent has ended.
 """
 
 from __future__ import annotations

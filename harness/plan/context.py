@@ -30,7 +30,7 @@ class ContextNeed:
     @property
     def remark(self) -> str:
         """A context that is too short or not known, in words, or "" for one that fits."""
-        longest = f"context: {max(self.training, self.evaluation):,} tokens"
+        longest = f"context: {max(self.training, self.evaluation + 1):,} tokens"
         if self.positions is None:
             return f"{longest}; the model's positions are not known here: checked before a run"
         return "" if self.fits else f"{longest} do not fit {self.positions:,} positions; see context.positions"

@@ -87,7 +87,7 @@ def tokens(job: Job, watch: Watch) -> Tokens:
 
 
 def known_shape(job: Job) -> Architecture | None:
-    """The shape of the base model, or None if it is not known, or the model is tiny and runs on a CPU."""
+    """The shape of the base model, or None if it is not known, or the model has fewer than 1e8 parameters."""
     a = architecture(job.base_model.value)
     return None if a is None or a.parameters < 1e8 else a
 
@@ -148,11 +148,13 @@ def price_of(hardware: Hardware, given: float | None) -> Sourced[float]:
 
 
 def disk(job: Job, hardware: Hardware, watch: Watch) -> dict[str, float]:
-    """Bytes that a run leaves on disk, at most: checkpoints, models, responses, and more while it runs: a checkpoint
-    that is being written, of rejection sampling the round before, and snapshots that wait for their evaluation.
+    """Bytes that a run is expected to leave on disk: checkpoints, models, and responses of a mean length.
 
-    A checkpoint has float32 weights and two moments, 12 bytes a trained parameter, and under ZeRO 2 for its bfloat16
-    weights. A model has 4 bytes a parameter.
+    While it runs, it needs more: a checkpoint that is being written, of rejection sampling the round before, and
+    snapshots that wait for their evaluation.
+
+    A checkpoint counts 14 bytes a trained parameter: float32 weights and two moments, and ZeRO's bfloat16 weights. With
+    pure_bfloat16 it counts 6. A model has 4 bytes a parameter.
     """
     a, e = architecture(job.base_model.value), job.experiment  # a tiny model's too
     counts = tokens(job, watch)
@@ -190,7 +192,8 @@ def disk_of_all(disks: Sequence[Mapping[str, float]], together: int = 1) -> floa
 
 
 def host_memory(job: Job, hardware: Hardware) -> float | None:
-    """Bytes of a machine's own memory that a training needs, at most, or None where the shape is not known."""
+    """Bytes of a machine's own memory that a job needs, at most. None where the shape is not known, or a server
+    samples."""
     a = None if hardware.sampler.served else known_shape(job)
     if a is None:
         return None

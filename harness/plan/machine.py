@@ -220,7 +220,12 @@ def hardware_help() -> str:
             default = json.dumps(f.default).strip('"')
             lines.append(f"  {f.name:<22}  {f.metadata['help']} (default {default})")
     return "\n".join(
-        [*lines, "", f"hardware=PROFILE chooses all keys for each arm. PROFILE is auto or one of {', '.join(PROFILES)}"]
+        [
+            *lines,
+            "",
+            "hardware=PROFILE chooses the keys of memory and speed for each arm. "
+            f"PROFILE is auto or one of {', '.join(PROFILES)}",
+        ]
     )
 
 

@@ -99,7 +99,7 @@ class ArmPlan:
 
     @property
     def fits(self) -> tuple[str, str]:
-        """(yes, no, or – where it is not known or cannot run, the reason of a no or –, "" without any)"""
+        """(yes, no, or – where it is not known or cannot run, the reason of a no or –, or a remark on a yes, or "")"""
         memory, base, context = self.memory, self.job.base_model.value, self.context.remark
         place = "this machine" if self.cost.gpu == CPU else "these GPUs"
         too_large = f"too large for {place}; {memory.fit.advice}" if memory is not None and not memory.fit.fits else ""

@@ -72,7 +72,7 @@ def pack(
 
     Args:
         forks: run -> the entropy (nats) from which a token of that run is a fork. Runs without a token pass are absent.
-        of: the total number of responses.
+        total: the number of all responses.
         differing: the page opens on the problems on which the first two runs differ, if there are some.
     """
     runs = list(dict.fromkeys(r.run for r in responses))

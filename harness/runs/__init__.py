@@ -1,1 +1,1 @@
-"""The traces of a run: its record, its MLflow run, its state, and how to read them again."""
+"""The traces of a run: its environment, its MLflow run, its disk, libraries and interrupts."""

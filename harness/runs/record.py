@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import shlex
 import subprocess
 import sys
@@ -32,13 +33,13 @@ PACKAGES = (
 
 
 def environment() -> dict[str, object]:
-    """Code, versions and machine. `lock_sha256` is the hash of the lock with these packages. Null outside a
-    checkout."""
-    lock = ROOT / "requirements" / ("verl.lock" if _version("verl") else "cpu.lock")
+    """Code, versions and machine. `lock_sha256` is the hash of the lock file with these packages. Null outside a
+    checkout, and where a package has another version than every lock file."""
+    lock = installed_lock(ROOT / "requirements")
     return {
         "commit": _git("rev-parse", "HEAD"),
         "uncommitted_changes": uncommitted(),
-        "lock_sha256": file_sha256(lock) if lock.is_file() else None,
+        "lock_sha256": None if lock is None else file_sha256(lock),
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in PACKAGES if _version(name)},
         "platform": platform.platform(),
@@ -46,6 +47,22 @@ def environment() -> dict[str, object]:
         **processor(),
         "command": redact(shlex.join(sys.argv)),
     }
+
+
+def installed_lock(folder: Path) -> Path | None:
+    """The lock file in `folder` whose packages are all installed in its versions. The longest one, of several."""
+    pins = {path: dict(_PIN.findall(path.read_text(encoding="utf-8"))) for path in folder.glob("*.lock")}
+    installed = [path for path, of_path in pins.items() if all(_is(name, pin) for name, pin in of_path.items())]
+    return max(installed, key=lambda path: len(pins[path]), default=None)
+
+
+_PIN = re.compile(r"^([\w.-]+)(?:\[[^\]]*\])?==([^\s;]+)", re.MULTILINE)
+
+
+def _is(name: str, pin: str) -> bool:
+    """Whether a package has this version. A build's own suffix does not count: 2.13.0+cpu is 2.13.0."""
+    version = _version(name)
+    return version is not None and version.partition("+")[0] == pin.partition("+")[0]
 
 
 def uncommitted() -> bool:

@@ -110,7 +110,7 @@ class Experiment(Declared):
 
     base_model: Sourced[str]  # hub id, local folder, or "tiny"
     dataset: Sourced[str]  # hub id, local file, or "tiny"
-    dataset_rows: Sourced[Count]  # approximate number of problems, for the cost estimate only
+    dataset_rows: Sourced[Count]  # approximate number of problems, for the plan and for the check of too few
     prompt: Sourced[str]  # a name in evals.data.prompts
     rewards: Sourced[tuple[str, ...]]  # names in harness.step.rewards, summed with `reward_weights`
     reward_weights: Sourced[tuple[float, ...]]
@@ -442,8 +442,8 @@ class Reproduction:
                 raise UsageError(f"{self.key}: no base model has the arms {claim.arm!r} and {claim.than!r} of a claim")
 
     def compared_arms(self) -> tuple[tuple[str, str], ...]:
-        """The declared contrasts (arm, than): those of the claims, and every trained arm against the untrained base
-        model."""
+        """The compared pairs (arm, than): the declared contrasts, or without them every trained arm against the
+        untrained base model, and the pairs of the claims."""
         if self.contrasts:
             return self.contrasts
         claimed = [(c.arm, c.than) for c in self.claims if c.arm and not c.than_model and c.arm != c.than]

@@ -41,9 +41,13 @@ class Hardware:
             "h100", "h200", "a100_80g", "a100_40g", "rtx_pro_6000", "l40s", "a6000", "rtx5090", "rtx4090", "rtx3090"
         ]
         | None
-    ) = setting(None, "GPU that the plan computes memory and time for. null: the GPU that torch sees, else h100")
+    ) = setting(
+        None, "GPU that the plan computes memory and time for. null: h100. hardware=auto takes the GPU that torch sees"
+    )
     processes: Processes = setting(
-        1, "training processes per machine. Several start with torchrun (CPU) or accelerate launch (GPU)"
+        1,
+        "training processes per machine. TRL starts several with torchrun (CPU) or accelerate launch (GPU). "
+        "veRL starts them with Ray",
     )
     threads: Processes | None = setting(
         None,

@@ -34,7 +34,7 @@ class TokenBatch:
         vocab_size: number of entries of the distribution that `entropies` is taken over.
         max_tokens: the length limit of a response.
         step: optimiser steps done before this one.
-        seed: of the training run. With `step` it seeds a method's random choices.
+        seed: of the training run. With `step` it seeds the random choices of controls.
         micro_batches: [B], int64. The forward pass of each sequence. None: one pass for all.
         advantages: [B, T] before shaping. None until they are computed.
         entropies: [B, T], nats, full vocabulary, at the rollout temperature, of the policy being updated.

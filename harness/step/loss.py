@@ -143,7 +143,7 @@ def policy_loss(
         objective: (logp, old_logp, advantages, mask) -> [B, T], to be maximised, instead of the clipped surrogate.
             `mask` [B, T] are the tokens of the responses. Needed with it.
         ref_logp: [B, T]. Needed when kl_beta > 0.
-        gates: [B, T], 0 or 1. Tokens at 0 lose their policy gradient and keep the KL term.
+        gates: [B, T], factors >= 0, most of them 0 or 1. Tokens at 0 lose their policy gradient and keep the KL term.
         penalties: [B, T], >= 0. Coefficients of |logp - old_logp| (KL-Cov, arXiv 2505.22617).
         entropies: [B, T], with gradient. Needed when entropy_coefficient is not 0.
     """

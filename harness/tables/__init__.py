@@ -1,1 +1,1 @@
-"""From MLflow to the paper's tables and claims: published beside measured."""
+"""From finished runs to the paper's tables and claims: published beside measured."""

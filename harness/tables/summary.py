@@ -105,7 +105,7 @@ def _result(
 
     Args:
         by_model: several models of the paper share the base model, so the model's own name tells them apart.
-        own: the seeds together, or None where each diverged or trained nothing.
+        method: the seeds together, or None where each diverged or trained nothing.
     """
     model, arm = key
     return ArmResult(

@@ -113,7 +113,7 @@ IN_TABLES = {  # by base model. The rest is run by name
 
 
 def arms(model: str, title: str, protocol: str, **changes: Any) -> tuple[Arm, ...]:
-    """The base model and seven ways to train it, those of tables 2 and 3 first. `own` are the values of this model."""
+    """The base model and seven ways to train it, those of tables 2 and 3 first. `changes` are the model's values."""
     trained = {
         "grpo": ("+ GRPO", EXPERIMENT),
         "grpo_entropy_advantage": ("+ GRPO w/ Entropy Adv.", replace(EXPERIMENT, method=shaped(GRPO, 0.4))),

@@ -101,7 +101,7 @@ def with_position(**values: Sourced[object]) -> Method:
     return replace(GRPO, shaping=(use(position_advantage, **{**POSITION, **RELEASED_WINDOW, **values}),))
 
 
-METHODS = {  # the first four are in tables 4 to 6
+METHODS = {  # the first three are in tables 4 to 6
     "grpo": ("GRPO", GRPO),
     "grpo_ppl": ("GRPO+PPL", with_ppl(-1, "Eq. 11", PPL_AS_PRINTED, ALPHA)),
     "grpo_position": ("GRPO+POSITION", with_position()),

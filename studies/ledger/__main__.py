@@ -36,6 +36,8 @@ def main() -> None:
     parser.add_argument("--only", default="", help="print the tables of the repositories with this in their name")
     given = parser.parse_args()
     corpus = [series for series in read_corpus() if given.only in series.repository.name]
+    if not corpus:
+        parser.error(f"--only {given.only}: no repository has this in its name")
     tables = measure(corpus, given.cache, Grader()) | {"base_rows": base_rows()}
     if given.only:
         print(page(tables))

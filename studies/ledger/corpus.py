@@ -110,7 +110,7 @@ class Series:
 
     Attributes:
         files: a pattern of paths. Its groups `seed` and `checkpoint` tell the files apart.
-        curve: the name of the score, where the files are curves. `window`: of so many steps the mean is taken.
+        curve: the name of the score, where the files are curves. `window`: the mean of so many rows is taken.
         score: where each file is JSON with one score: the keys that lead to it. Files without them are of other
             benchmarks.
         table: where the file is a CSV of scores: `value` and `seed` name its columns, the others choose rows.

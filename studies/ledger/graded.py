@@ -34,7 +34,7 @@ def graded_samples(series: Series, files: Files, cache: Path, grader: Grader) ->
     each of `POLICIES`, and where label and verdict differ `cause`, `gold`, `their_answer`, `our_answer`.
 
     Labels and verdicts are 1 or 0, missing where there is none. Where the file cut its gold, a verdict against it says
-    nothing: the label stands, and `gold_cut` is true.
+    nothing: the label stands in `ours`, `qwen` and `strict`, and `gold_cut` is true.
 
     Args:
         cache: a folder. A file that was graded by the same rules is not graded again.

@@ -94,7 +94,7 @@ def page(tables: Mapping[str, pd.DataFrame]) -> str:
             "- *ours*: by our verdicts on the answer in a tag. Without a tag, by `qwen`.\n"
             "- *agree*, *causes*: agreement of *ours* with the labels, and points from labels to *ours*\n\n"
             "Unscored samples are left out. *gold_cut* counts samples whose gold lost words or line breaks in the "
-            "file. These samples keep their label.",
+            "file. In *ours* and *qwen*, these samples keep their label.",
             tables.get("grades", none),
             GRADES,
         ),
@@ -121,8 +121,8 @@ def page(tables: Mapping[str, pd.DataFrame]) -> str:
         ),
         *_section(
             "Untrained models in the tables of reproduced papers",
-            "The table has the scores that the five papers print, and scores of the same models that other people "
-            "measured with other prompts and decoding. The sources are in `reproductions/elsewhere.yaml`.",
+            "The table has the scores that four of the five papers print, and scores of the same models that other "
+            "people measured with other prompts and decoding. The sources are in `reproductions/elsewhere.yaml`.",
             tables.get("base_rows", none),
             "paper model cell published others by",
         ),

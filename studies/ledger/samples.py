@@ -15,8 +15,8 @@ PROBLEM, RESPONSE = 600, 1500  # characters of their ends
 
 
 def sample_rows(corpus: Sequence[Series], cache: Path, tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """A few samples of each printed score: those where label and verdict differ, one of each cause first. Where there
-    is none and every sample has a verdict, the first ones, whose verdict is the label.
+    """A few samples of each printed score: those where label and verdict differ, one of each cause first. Where
+    fewer than two differ and every sample has a verdict, the first ones that agree too.
 
     Returns:
         repository, commit, recipe, benchmark, path, row. The ends of `problem` and `response`. Gold, their_answer,

@@ -105,8 +105,8 @@ def evaluation_rows(series: Series, evidence: Evidence) -> pd.DataFrame:
 
 
 def rate_row(series: Series, evidence: Evidence) -> dict[str, object] | None:
-    """How many problems have how many correct samples at the last checkpoint, as `correct:problems`, or None if a
-    problem has one sample, or another number than the others."""
+    """How many problems have how many correct samples at the last checkpoint of the last seed, as `correct:problems`.
+    None if a problem has one sample, or another number than the others, or a label is missing."""
     if evidence.samples is None or evidence.samples_per_problem < 2:
         return None
     labels = evidence.at(evidence.last.iloc[-1]).groupby("problem_id")["label"]

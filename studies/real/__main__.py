@@ -6,7 +6,7 @@ python -m studies.real problems FOLDER    write the training problems and the tw
 python -m studies.real run                train and measure every run that the archive lacks, one after another
 python -m studies.real run --second       the same for gemma-3-270m (preregistration_gemma.md), two arms
 python -m studies.real gemma              measure gemma-3-270m, not trained, into results/real/gemma.tar.xz
-python -m studies.real write              write results/real from the archive: tables, page and picture
+python -m studies.real write              write results/real from the archive, and its rows in each paper's page
 
 `run` fetches the base model if it is not in .nox/real yet. You can stop it at any time: the same command
 goes on. It adds each finished run to results/real/runs.tar.xz (--second: gemma_runs.tar.xz) and deletes the
@@ -100,6 +100,7 @@ def run(design: Design) -> int:
     problems.write(DATA)
     if archive.is_file():
         import_archive(archive)
+        check_base(model)
     failed = 0
     for paper, arm, seed in planned(design):
         if (paper, arm, seed) in finished():
@@ -113,6 +114,19 @@ def run(design: Design) -> int:
         if code < 0 or code > 128:  # a signal ended it: the next run would be ended too
             return 1
     return int(failed > 0)
+
+
+def check_base(model: Path) -> None:
+    """Raise ValueError if no finished run began with this base model: the seeds of an arm must have the same one."""
+    from evals.fingerprint import model_fingerprint
+    from harness.record.find import runs
+
+    fingerprint, known = model_fingerprint(model), {run.record["base_model"]["sha256"] for run in runs()}
+    if known and fingerprint not in known:
+        raise ValueError(
+            f"{model}: the fingerprint is {fingerprint}, and the archived runs have {', '.join(sorted(known))}. Delete "
+            "the folder. The same command makes it again."
+        )
 
 
 def finished() -> set[Key]:

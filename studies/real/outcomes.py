@@ -101,12 +101,13 @@ class Difference:
 
 
 def differences(design: Design, runs_by_arm: Arms) -> list[Difference]:
-    """Every comparison of the design whose both arms have a run.
+    """Every comparison of the design whose both arms have a run of one seed.
 
     Holm's correction covers all comparisons of the design in one metric, those that are missing too.
     """
     pairs = [(entry, than) for entry in design.entries for than in entry.than]
-    present = [(entry, than) for entry, than in pairs if entry.key in runs_by_arm and than in runs_by_arm]
+    seeds = {key: {run.seed for run in runs} for key, runs in runs_by_arm.items()}
+    present = [(entry, than) for entry, than in pairs if seeds.get(entry.key, set()) & seeds.get(than, set())]
     result: list[Difference] = []
     for benchmark, metric in ((GREEDY, "avg"), (SAMPLED, "avg"), (SAMPLED, "pass")):
         lines: list[Line] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -56,6 +57,13 @@ AFTER_CLAIMS = (
     "differ from the table above, which covers the last quarter. One claim is not in this table: that pass@8 is not "
     'lower than with GRPO. The table "Differences" decides this claim.\n\n'
     "The *late gain* is the rise of the reward from the second quarter to the last quarter."
+)
+
+
+COPIES = (
+    "Some runs began with a copy of the base model that has another fingerprint. Its `tokenizer_config.json` says "
+    "`local_files_only: true`, because the copy was made offline. All other files are equal, so weights and tokens are "
+    "the same."
 )
 
 
@@ -135,7 +143,8 @@ unscored responses are wrong, and B if all of them are right.
 ## Differences
 
 Each row is an arm minus GRPO, or a placebo minus its method, in percentage points. A *placebo* is the same method with
-shuffled signals. Holm's p is the p-value after Holm's correction for all {family} comparisons in one metric.
+shuffled signals. Only the seeds that both arms have are compared. So a difference can differ from that of two rows of
+the table *Scores*. Holm's p is the p-value after Holm's correction for all {family} comparisons in one metric.
 
 - *Higher* or *lower*: Holm's p is at most 0.05. An interval can exclude zero although Holm's p is above 0.05.
 - *Equal*: the difference is within {100 * design.margin:g} points. Two one-sided tests give the p-value for this, also
@@ -169,7 +178,7 @@ python -m studies.real run      # trains and measures what the archive lacks
 python -m studies.real write    # writes this page
 ```
 
-`rlvr verify results/real` checks the archive. {_hours(runs_by_arm)}
+`rlvr verify results/real` checks the archive. {_hours(runs_by_arm)}{_copies(runs_by_arm)}
 """
 
 
@@ -197,10 +206,12 @@ def _scores(keys: Sequence[str], runs_by_arm: Arms) -> str:
 def _differences(compared: Sequence[Difference]) -> str:
     if not compared:
         return "No comparison has both its arms yet."
-    rows = ["| Arm | Minus | Metric | Difference | Holm's p | Verdict |", "| --- | --- | --- | ---: | ---: | --- |"]
+    rows = ["| Arm | Minus | Seeds | Metric | Difference | Holm's p | Verdict |"]
+    rows.append("| --- | --- | ---: | --- | ---: | ---: | --- |")
     for d in compared:
         metric = "pass@1, greedy" if d.line.benchmark == GREEDY else d.line.name
-        cells = [name(d.entry.key), name(d.than), metric, difference_text(d.line), method_p_text(d.line)]
+        arms = [name(d.entry.key), name(d.than), str(d.line.seeds_a)]
+        cells = [*arms, metric, difference_text(d.line), method_p_text(d.line)]
         rows.append(f"| {' | '.join(cells)} | {d.line.verdict} |")
     return "\n".join(rows)
 
@@ -270,6 +281,17 @@ def _hours(runs_by_arm: Arms) -> str:
     )
 
 
+def _copies(runs_by_arm: Arms) -> str:
+    """A sentence about the runs whose copy of the base model has another fingerprint, or "" where all have one."""
+    named = [(f"{name(key)}, seed {run.seed}", run) for key, runs in runs_by_arm.items() for run in runs]
+    fingerprints = Counter(run.record["base_model"]["sha256"] for _, run in named)
+    if len(fingerprints) < 2:
+        return ""
+    most = fingerprints.most_common(1)[0][0]
+    differing = [f"- {text}" for text, run in named if run.record["base_model"]["sha256"] != most]
+    return "\n".join(["", "", f"{COPIES} These are the runs:", "", *differing])
+
+
 def _seconds(run: Run) -> float:
     ends = [datetime.fromisoformat(str(run.record[end]).replace("Z", "+00:00")) for end in ("started", "finished")]
     return (ends[1] - ends[0]).total_seconds()
@@ -300,7 +322,8 @@ def picture(design: Design, runs_by_arm: Arms, compared: Sequence[Difference]) -
             rows.append({"method": name(f"{d.entry.paper}/{method}"), "model": kind, "seeds": d.line.seeds_a, **ends})
     numbers = pd.DataFrame(rows, columns=["method", "model", "seeds", "low", "mean", "high"])
     methods = {method: method for method in dict.fromkeys(numbers["method"])}
-    fewest = min(numbers["seeds"], default=0)
+    fewest, most = min(numbers["seeds"], default=0), max(numbers["seeds"], default=0)
+    seeds = f"{fewest}" if fewest == most else f"{fewest} to {most}"
     caption = (
         "Lines are 95 % intervals. They cover problems. If an arm has three training seeds, they also cover seeds. "
         "Left of the dotted line: fewer correct answers than GRPO."
@@ -314,6 +337,6 @@ def picture(design: Design, runs_by_arm: Arms, compared: Sequence[Difference]) -
         ["the method", *CONTROLS.values()],
         by="method",
         labels=methods,
-        unit=f"points over GRPO (small scale, {fewest} of {design.seeds} seeds)",
+        unit=f"points over GRPO (small scale, {seeds} of {design.seeds} seeds)",
         mark=0.0,
     )

@@ -1,6 +1,7 @@
 """The study's results as flat tables in one folder: written from finished runs, and the only data behind the page.
 
-verdicts.parquet   a row a sample of every run that counts, with all columns of a verdict table but the response
+verdicts.parquet   a row a sample of every run that counts, with the columns of a verdict table but the response, the
+                   problem, the reason and the sampling seed
 curves.parquet     family, paper, arm, seed, metric, step, value: the training curves that the page and the claims read
 runs.csv           a row a run: its settings' digest, commit, command, environment. The step at which it diverged
 trials.csv         the finished search for settings: a row a trial, with its mean accuracy on the validation set

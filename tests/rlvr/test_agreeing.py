@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import rlvr
+from evals.errors import UsageError
 from rlvr.cli import main
 
 Capture = pytest.CaptureFixture[str]
@@ -73,6 +74,23 @@ def test_a_table_of_pairs_is_corrected_and_keeps_its_other_columns(tmp_path: Pat
     assert "line 2: n=x" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("header", "row", "words", "message"),
+    [
+        ("problems", "thirty", [], "line 2: problems: expected a number, got thirty"),
+        ("problems,temperature_printed", "30,0", [], "line 2: temperature: expected that of both sides, or of none"),
+        ("problems", "30", ["metric=pass@8"], "metric=pass@8: not used with a CSV file of pairs"),
+        ("problems", "30", ["seed_sd=0.5"], "pairs.csv has no seeds_printed and no seeds_measured"),
+    ],
+)
+def test_no_word_about_a_table_of_pairs_is_ignored(
+    header: str, row: str, words: list[str], message: str, tmp_path: Path, capsys: Capture
+) -> None:
+    (tmp_path / "pairs.csv").write_text(f"printed,measured,{header}\n47.4,43.75,{row}\n")
+    assert main(["agree", str(tmp_path / "pairs.csv"), *words]) == 2
+    assert message in capsys.readouterr().err
+
+
 def test_a_printed_number_against_measured_verdicts(tmp_path: Path) -> None:
     # 30 problems, 4 samples: 15 always solved, 15 never: the samples vary by nothing, so the spread of rates is 1
     lines = []
@@ -86,6 +104,13 @@ def test_a_printed_number_against_measured_verdicts(tmp_path: Path) -> None:
     assert result["b"]["printed"] == "60/120" and result["b"]["samples"] == 4
     assert result["gap_points"] == pytest.approx(10)
     assert any("spread of rates 1.00, measured on" in note for note in result["notes"])
+    with pytest.raises(UsageError, match=r"only avg is compared\. Type rlvr audit \S+ printed=60\.0 k=8\.$"):
+        rlvr.agree(60.0, tmp_path / "graded.jsonl", metric="pass@8")
+    with pytest.raises(UsageError, match=r"only avg is compared\.$"):  # `rlvr audit` has no option for maj@k
+        rlvr.agree(60.0, tmp_path / "graded.jsonl", metric="maj@8")
+    with pytest.raises(UsageError, match="it needs seeds=, the training seeds, as seeds=3"):
+        rlvr.agree(60.0, tmp_path / "graded.jsonl", n=4, seed_sd=0.01)
+    assert rlvr.agree(60.0, tmp_path / "graded.jsonl", n=4, seed_sd=0.01, seeds=3)["answer"]
 
 
 def test_a_run_against_the_seeds_of_a_reference(tmp_path: Path, capsys: Capture) -> None:
@@ -98,7 +123,9 @@ def test_a_run_against_the_seeds_of_a_reference(tmp_path: Path, capsys: Capture)
     assert (result["answer"], result["run"]["at"]) == ("belongs to the reference", 200)
     assert main(["agree", *files, "target=0.5"]) == 2
     assert "metric: missing" in capsys.readouterr().err
-    assert main(["agree", *files, "metric=eval_acc", "target=0.5", "n=4"]) == 2
+    for word in ("n=4", "seed_sd=0.1", "best_of=2", "temperature=0"):
+        assert main(["agree", *files, "metric=eval_acc", "target=0.5", word]) == 2
+        assert f"{word}: not used with target=" in capsys.readouterr().err
     assert main(["agree", *files[:3], "metric=eval_acc", "target=0.5"]) == 2
     assert "2 reference curves" in capsys.readouterr().err
 

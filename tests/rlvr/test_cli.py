@@ -371,7 +371,7 @@ def test_a_plan_says_why_an_arm_does_not_fit_and_nothing_of_gpus_for_a_tiny_mode
     tiny = capsys.readouterr().out
     assert "minutes each on a CPU" in tiny and not any(word in tiny for word in ("GPU", "USD", "hf download"))
     assert main(["plan", "paper=egsw", "scale=paper", "arm=base", "protocol.max_tokens=5000", "brief=true"]) == 0
-    why = "math-7b/base, math-7b-instruct/base: context: 5,000 tokens do not fit 4,096 positions"
+    why = "math-7b/base, math-7b-instruct/base: context: 5,001 tokens do not fit 4,096 positions"
     assert why in capsys.readouterr().out
 
 

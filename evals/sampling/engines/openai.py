@@ -7,7 +7,6 @@ take. Another server may refuse or ignore them.
 
 The openai SDK sends a request, and sends it again after a temporary fault. The key comes from OPENAI_API_KEY
 and goes into one header. Redirections are refused, because they would send the key to another host. The key is removed
-from typing import TYPE_CHECKING
 from a server's messages before they are shown.
 
 Requests run on an event loop in a daemon thread: when the caller stops, they are cancelled and the process can end.

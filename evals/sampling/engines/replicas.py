@@ -1,7 +1,7 @@
 """Copies of an engine in separate processes, one for each GPU of this machine.
 
-Requests are cut into pieces. Each idle replica takes the next. With `batch_rows` of at most requests / replicas the
-pieces are the batches that a single engine forms.
+Requests are cut into pieces. Each idle replica takes the next. With `batch_rows` of at most requests / replicas, and
+of at most LARGEST_PIECE, the pieces are the batches that a single engine forms.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ Ended = Callable[["Tensor", "Tensor", int], "Tensor"]
 BLOCK = 128  # uniform random numbers for a row at a time
 CPU_CACHE_BYTES = 4 * 2**30  # the most that a batch's key-value cache may take on a CPU
 GPU_CACHE_SHARE = 0.6  # the share of the memory that is free once the model is loaded, or of a job's part of it
-READ_TOKENS = 2**17  # rows that a batch reads at once with forced responses, which share little of their text
+READ_TOKENS = 2**17  # tokens that a batch reads at once with forced responses, which share little of their text
 
 
 class TransformersEngine(LocalModel):

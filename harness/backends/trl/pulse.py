@@ -9,7 +9,10 @@ from typing import Any
 from evals.log import logger
 
 EVERY_S = 30.0  # since the last line, or since the step began
-NAMED = {"sampling", "rewards", "reference log-probabilities"}  # phases that end when the trainer says so
+PASSES = (
+    "update",
+    "log-probabilities",
+)  # the phases of a micro-batch. The trainer names the others, and says when they end
 LOOK_S = 1.0  # between two looks whether a line is due
 
 
@@ -70,7 +73,7 @@ class Pulse:
         with self.lock:
             if named := self.trainer.phase:  # also without a pass of the model: rewards, vLLM, another model
                 self._enter(named)
-            if now - self.last < EVERY_S or state.global_step != self.step or self.phase in NAMED - {named}:
+            if now - self.last < EVERY_S or state.global_step != self.step or self.phase not in (named, *PASSES):
                 return None
             self.last, phase = now, self.phase
             count, seconds = self.passes.get(phase, 0), now - self.began[phase]

@@ -1,4 +1,5 @@
-"""Start a training with veRL and watch it: steps to MLflow, a clear error if it dies, no process left behind."""
+"""Start a training with veRL and watch it: steps to the run's metrics.jsonl, a clear error if it dies, and no process
+left behind."""
 
 from __future__ import annotations
 

@@ -35,8 +35,8 @@ def logits(a: Architecture, tokens: float, how: Mode, *, fused: bool, scaled: bo
 
 
 def states(a: Architecture, training: Training, hardware: VerlHardware, how: Mode) -> dict[str, float]:
-    """Weights, gradients and optimiser of the trained model on one device: FSDP2 shards everything, in float32, and
-    gathers one layer and the next, and the embeddings, to compute."""
+    """Weights, gradients and optimiser of the trained model on one device: FSDP2 shards everything, in float32
+    (in bfloat16 with pure_bfloat16), and gathers one layer and the next, and the embeddings, to compute."""
     n, devices = a.parameters, hardware.devices
     each = 2 if training.precision.value == "pure_bfloat16" else 4  # bytes of a weight, a gradient and each moment
     gathered = (2 * a.layer + a.vocab * a.hidden) * weights_bytes(how) if devices > 1 else 0

@@ -1,8 +1,8 @@
 """Our verifier as veRL's custom reward: the grader that scores evaluations.
 
 A response that could not be scored has the reward NaN, and is counted (`train/unscored_fraction`), unless the
-declaration says `unscored=incorrect`. An error in here fails the prompt's group, and with it the training
-(`rollout.GroupBuffer`): nothing is swallowed.
+declaration says `unscored=incorrect`. With `unscored=error` it ends the training. An error in here fails the prompt's
+group, and with it the training (`rollout.GroupBuffer`): nothing is swallowed.
 """
 
 from __future__ import annotations

@@ -34,8 +34,7 @@ _AGGREGATIONS = {
 
 
 def check(training: Training, hardware: VerlHardware) -> None:
-    """Raises CannotExpress for what veRL cannot train with, ValueError for counts that do not divide and rewards that
-    fail outside the main thread."""
+    """Raises CannotExpress for what veRL cannot train with, UsageError for settings and counts that do not fit."""
     if not isinstance(training, Experiment):
         raise CannotExpress(NAME, "dataset", training.dataset, "it is reinforcement learning only. Type backend=trl")
     whole_update(NAME, training)

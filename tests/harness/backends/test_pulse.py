@@ -116,3 +116,15 @@ def test_phases_without_a_pass_of_the_policy_are_named(monkeypatch: pytest.Monke
         "    step 7/9: reference log-probabilities after 0 s",  # 60
         "    step 7/9: reference log-probabilities after 30 s",  # 90
     ]
+
+
+@pytest.mark.parametrize("phase", ["sampling", "greedy responses", "a phase of tomorrow"])
+def test_a_phase_that_the_trainer_names_is_silent_once_it_has_ended(
+    phase: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clocked = Clocked(monkeypatch)
+    clocked.trainer.phase = phase
+    assert clocked.pulse.line() is None  # it begins
+    clocked.trainer.phase = ""
+    clocked.now += 40
+    assert clocked.pulse.line() is None

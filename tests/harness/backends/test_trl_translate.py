@@ -189,6 +189,16 @@ def test_the_paper_scale_of_egsw() -> None:
     assert got["lr_scheduler_type"] == "cosine" and got["warmup_steps"] == 0.1 and got["bf16"] is True
 
 
+@pytest.mark.parametrize(("ratio", "steps"), [(0.1, 2), (1.0, 20)])
+def test_the_warm_up_is_a_share_of_the_steps(ratio: float, steps: int) -> None:
+    """transformers reads 1 as one step."""
+    from transformers import TrainingArguments
+
+    job = next(j for j in resolve("egsw", scale="paper", overrides={"warmup_ratio": ratio}) if j.arm == "egsw")
+    got = to_grpo_config(job.experiment, TrlHardware(processes=8, micro_batch=16), seed=0, out_dir=Path("out"))
+    assert TrainingArguments(output_dir="out", warmup_steps=got["warmup_steps"]).get_warmup_steps(20) == steps
+
+
 def test_vllm_gets_the_length_of_prompt_and_completion() -> None:
     """Else it would reserve a cache for the model's own context, or cut a response at it without a word."""
     declared = experiment().override({"max_prompt_tokens": 96, "max_completion_tokens": 160}, *USER)

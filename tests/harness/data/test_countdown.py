@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from evals.code_execution.program_grader import RewardGrader
 from evals.data import protocols
+from evals.errors import UsageError
 from evals.provenance import Origin
 from harness.data.countdown import problems, reward, value, write
 from harness.step import own_rewards
@@ -109,3 +110,10 @@ def test_every_problem_is_solved_by_its_solution_and_by_search_and_the_splits_sh
     assert problems(50, seed=3) == problems(50, seed=3) != problems(50, seed=4)
     with pytest.raises(ValueError, match="rows: expected at most"):
         problems(500, seed=0, numbers=2, largest=3)
+
+
+def test_a_number_of_rows_that_the_message_gives_is_accepted(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"beside 200 to measure with, got 5000") as error:
+        write(tmp_path, numbers=2, largest=15, rows=5000)
+    most = int(str(error.value).partition("at most ")[2].split()[0])
+    assert len(write(tmp_path, numbers=2, largest=15, rows=most)) == 2

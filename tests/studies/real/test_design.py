@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from evals.data import prompts
 from evals.data.benchmarks import Problem
+from evals.fingerprint import model_fingerprint
 from harness.command.resolve import resolve
+from harness.record import find
 from harness.spec.job import Job
 from studies.real import problems
-from studies.real.__main__ import planned
+from studies.real.__main__ import check_base, planned
 from studies.real.design import (
     GREEDY,
     PLAIN_PROMPT,
@@ -81,6 +84,19 @@ def test_an_arm_differs_from_grpo_in_its_method_alone(entry: Entry) -> None:
     differing = {key for key in shared if arm_values[key] != grpo_values[key]} - {"denominator"}
     assert not differing
     assert arm_values["max_steps"] == STUDY.rollouts and arm_values["learning_rate"] == STUDY.learning_rate
+
+
+def test_a_run_with_another_base_model_than_the_archives_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file of the folder may depend on how it was made, and then two seeds of an arm differ in more than the seed."""
+    (tmp_path / "config.json").write_text("{}")
+    record = {"base_model": {"sha256": "abc"}}
+    monkeypatch.setattr(find, "runs", lambda: [SimpleNamespace(record=record)])
+    with pytest.raises(ValueError, match=r"the archived runs have abc\. Delete the folder\."):
+        check_base(tmp_path)
+    record["base_model"]["sha256"] = model_fingerprint(tmp_path)
+    check_base(tmp_path)
 
 
 def test_seed_0_of_every_arm_is_made_before_seed_1_of_any() -> None:
