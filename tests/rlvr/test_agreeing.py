@@ -123,7 +123,7 @@ def test_a_run_against_the_seeds_of_a_reference(tmp_path: Path, capsys: Capture)
     assert (result["answer"], result["run"]["at"]) == ("belongs to the reference", 200)
     assert main(["agree", *files, "target=0.5"]) == 2
     assert "metric: missing" in capsys.readouterr().err
-    for word in ("n=4", "seed_sd=0.1", "best_of=2", "temperature=0"):
+    for word in ("n=4", "seed_sd=0.1", "best_of=2", "temperature=0.0"):
         assert main(["agree", *files, "metric=eval_acc", "target=0.5", word]) == 2
         assert f"{word}: not used with target=" in capsys.readouterr().err
     assert main(["agree", *files[:3], "metric=eval_acc", "target=0.5"]) == 2

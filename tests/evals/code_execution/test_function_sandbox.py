@@ -125,9 +125,9 @@ def test_nothing_is_written_outside(tmp_path: Path) -> None:
         assert probe(attempt(f"open({path!r}, 'w')")) in ("FileNotFoundError", "OSError", "PermissionError"), path
     assert [path.name for path in tmp_path.iterdir()] == ["secret"]
     assert not Path(sys.prefix, "new").exists()
-    assert probe(attempt("open('mine', 'w').write('x')")) == "done"  # its own folder
-    assert not Path("mine").exists()
-    assert probe(attempt("open('mine', 'wb').write(b'x' * 10 ** 8)")) == "OSError"  # no more than disk_mb
+    assert probe(attempt("open('a_new_file', 'w').write('x')")) == "done"  # its own folder
+    assert not Path("a_new_file").exists()
+    assert probe(attempt("open('a_new_file', 'wb').write(b'x' * 10 ** 8)")) == "OSError"  # no more than disk_mb
 
 
 @needs_sandbox
