@@ -257,7 +257,7 @@ def origins(settings: Mapping[str, Sourced[object]]) -> dict[str, int]:
 
 
 def method(job: Job) -> list[str]:
-    """The equations of a run, in order of application. None for an untrained model."""
+    """The equations of a run, in order of application. Empty for an untrained model."""
     return [] if job.experiment is None else job.experiment.equations()
 
 

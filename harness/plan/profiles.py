@@ -196,7 +196,7 @@ def _fewer(
     a: Architecture, e: Experiment, name: str, hardware: Hardware, explicit: frozenset[str], memory: float | None
 ) -> list[str]:
     """Half of the prompts at once, a quarter, ..., then fewer responses to each, then fewer tokens: the first that a
-    device holds, as options. None if no such training does. A CPU samples a whole rollout at once."""
+    device holds, as options. Empty if no such training does. A CPU samples a whole rollout at once."""
     changed: dict[str, int] = {}
     for key, least in (("prompts_per_rollout", e.updates_per_rollout.value), ("group_size", 2), (TOKENS, 128)):
         value = getattr(e, key).value

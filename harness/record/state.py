@@ -169,7 +169,7 @@ def held(folder: Path) -> bool:
 
 def last_step(path: Path) -> tuple[int | None, dict[str, float]]:
     """(step, metrics) of the last whole line of a training's metrics.jsonl, with the reward of the last rollout where
-    this step is a later update of it, or None without a line."""
+    this step is a later update of it. Without a line, (None, {})."""
     row = last_row(path, "step", "metrics") if path.is_file() else None
     if row is None:
         return None, {}

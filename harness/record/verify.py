@@ -15,7 +15,7 @@ DIGITS = 10  # decimals to compare: beyond them, the order of a sum may differ b
 
 
 def verify(path: Path, *, contribution: bool = False) -> list[str]:
-    """The faults of an archive. None if it is complete and every score follows from its verdicts.
+    """The faults of an archive. Empty if it is complete and every score follows from its verdicts.
 
     Args:
         contribution: also what keeps its runs from being taken over into this checkout's tables.

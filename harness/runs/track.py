@@ -169,7 +169,7 @@ class Tracker:
             return False
 
     def arms(self, paper: str, *, finished: bool = True) -> list[Run]:
-        """The runs of a paper's arms, newest first, all or those that are finished. None without the experiment."""
+        """The runs of a paper's arms, newest first, all or those that are finished. Empty without the experiment."""
         experiment = self.client.get_experiment_by_name(paper)
         if experiment is None:
             return []

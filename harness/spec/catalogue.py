@@ -104,7 +104,7 @@ def arm_sets(reproduction: Reproduction) -> dict[str, set[tuple[str, str]]]:
 
 
 def published(key: str) -> list[Published]:
-    """The paper's tables, cell by cell, in the order of the file. None for the baselines."""
+    """The paper's tables, cell by cell, in the order of the file. Empty for the baselines."""
     if key == BASELINES:
         return []
     path = Path(importlib.import_module(package(key)).__path__[0]) / "published.csv"

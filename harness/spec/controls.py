@@ -4,8 +4,8 @@
 
     random_reward       rewards are independent coin flips ("Spurious Rewards", arXiv 2506.10947)
     inverted_reward     the reward reversed in its range: the worst response becomes the best
-    format_only         the reward is 1 for a complete box with any content (arXiv 2506.10947)
-    majority_reward     the reward is 1 for the most frequent answer of the group (arXiv 2504.16084, TTRL)
+    format_only         the reward is the highest for a complete box with any content (arXiv 2506.10947)
+    majority_reward     the reward is the highest for the most frequent answer of the group (arXiv 2504.16084, TTRL)
     noisy_reward        a share of the verdicts flipped, the same ones always (arXiv 2604.07666 flips them at random)
     false_positives     a share of the wrong answers paid as correct, the same ones always (arXiv 2605.02909)
     no_update           the whole pipeline, with updates of size zero

@@ -208,7 +208,7 @@ def cell_margin(paper: Reproduction, cell: Published) -> tuple[float, str] | Non
 
 @cache
 def cells(paper: str) -> tuple[Published, ...]:
-    """The paper's printed cells. None where it has no tables (for example a declaration made in a test)."""
+    """The paper's printed cells. Empty where it has no tables (for example a declaration made in a test)."""
     return tuple(catalogue.published(paper)) if paper in catalogue.papers() else ()
 
 

@@ -76,7 +76,7 @@ def update_metrics(report: dict[str, Any]) -> dict[str, float]:
 
 
 def critic_metrics(metrics: dict[str, Any]) -> dict[str, float]:
-    """veRL's metrics of a critic's update -> ours. None where no critic was trained."""
+    """veRL's metrics of a critic's update -> ours. Empty where no critic was trained."""
     names = {"critic/vf_loss": "train/value_loss", "critic/vf_clipfrac": "train/value_clip_fraction"}
     names["critic/grad_norm"] = "train/critic_grad_norm"
     return {name: float(metrics[verl_name]) for verl_name, name in names.items() if verl_name in metrics}

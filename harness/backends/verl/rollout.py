@@ -95,7 +95,9 @@ class GroupBuffer(ReplayBuffer):  # type: ignore[misc]
             usable = self._varied(partition_id, sampled) if dynamic else sampled
             if len(usable) >= batch_size:
                 break
-            if rounds == limit or not dynamic:
+            if not dynamic:
+                raise RuntimeError(f"step {global_steps}: {len(usable)} groups were sampled. Expected {batch_size}")
+            if rounds == limit:
                 raise RuntimeError(
                     f"step {global_steps}: {len(usable)} of {len(sampled)} groups sampled in {rounds} batches have "
                     f"rewards that differ. Expected {batch_size}. hardware.resampling_rounds={limit} bounds the search"
