@@ -92,7 +92,11 @@ def several_samples(series: Series, files: Files, evidence: Evidence, grader: Gr
 def _key(content: str, series: Series) -> str:
     """The key of a graded file: its content, how it is read, and the code that reads and grades it."""
     code_of = (Path(grading.__file__).parent, Path(answer_files.__file__).parent)
-    rules = [*(path for folder in code_of for path in sorted(folder.rglob("*.py"))), Path(graded.__file__), Path(__file__)]
+    rules = [
+        *(path for folder in code_of for path in sorted(folder.rglob("*.py"))),
+        Path(graded.__file__),
+        Path(__file__),
+    ]
     code = [path.read_bytes() for path in rules]
     parts = [content.encode(), repr((series.responses, series.golds, series.only)).encode(), *code]
     return hashlib.sha256(b"\0".join(parts)).hexdigest()
