@@ -22,7 +22,8 @@ def _regression(experiment: Experiment, values: Mapping[str, object]) -> str | N
         names = [*experiment.rewards.value, *(u.name for u in method.rewards)]
         return f"rewards: expected accuracy alone, because the base model's value is that of 0 and 1, got {names}"
     if objective is None or objective.name != "policy_gradient" or method.aggregation.value != "sequence_sum":
-        return f"aggregation: expected policy_gradient with sequence_sum, got {method.aggregation.value}"
+        got = f"{'grpo' if objective is None else objective.name} with {method.aggregation.value}"
+        return f"objective and aggregation: expected policy_gradient with sequence_sum, got {got}"
     return None
 
 

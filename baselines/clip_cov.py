@@ -26,9 +26,9 @@ def clip_cov(batch: TokenBatch, *, share: Share, low: float, high: float) -> Ten
     """0 on tokens chosen at random among those with low < Cov < high, at most share * N of them, else 1 (arXiv
     2505.22617, section 4.2).
 
-    Only Clip-Cov and its released variant choose at random. The choice depends only on `batch.step` and the order of
-    the tokens, so a resumed run chooses the same tokens. Another order of the sequences gives other tokens, with the
-    same probabilities.
+    Clip-Cov and its variant are the only methods that choose at random. The choice depends only on `batch.step` and
+    the order of the tokens, so a resumed run chooses the same tokens. Another order of the sequences gives other
+    tokens, with the same probabilities.
 
     Args:
         share: of all N tokens, in (0, 1], the paper's r. At least one token is chosen if there is a candidate.

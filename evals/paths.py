@@ -132,7 +132,7 @@ def counting_kept(conditions: Sequence[str]) -> Iterator[None]:
     except UsageError as error:
         if not conditions or ", row " not in str(error):
             raise
-        raise type(error)(f"{error}. The row's number counts only the rows that rows= keeps") from error
+        raise type(error)(f"{error}\n(The row's number counts only the rows that rows= keeps.)") from error
 
 
 _SHOWN = 10  # values

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -263,7 +264,9 @@ def _with_run(texts: list[str], place: int, options: Mapping[str, Any], seed_sd:
         raise UsageError(f"benchmark: {'missing' if name is None else name}. {run} has {', '.join(available)}.")
     if metric != "avg":
         k = metric.removeprefix("pass@")
-        instead = f" Type rlvr audit {run} printed={printed} k={k}." if k.isdigit() else ""
+        only = "" if len(available) == 1 else shlex.quote(f"rows=benchmark?{name}") + " "
+        audit = f" Type rlvr audit {shlex.quote(run)} {only}printed={printed} k={k}."
+        instead = audit if k.isdigit() and Path(run).is_file() else ""
         raise UsageError(f"metric={metric}: with a run, only avg is compared.{instead}")
     for key in ("problems", "n", "seeds", "best_of"):
         if len({*_two(key, options[key])}) > 1:
@@ -308,8 +311,9 @@ def _pairs(path: Path, seed_sd: float | None) -> Result:
         raise UsageError(f"{path}: {error.strerror}") from error
     if not rows or not {"printed", "measured"} <= set(rows[0]):
         raise UsageError(f"{path}: no pairs. The file needs a header with printed and measured, and a row per pair.")
-    if seed_sd is not None and not {"seeds_printed", "seeds_measured"} & {*rows[0]}:
-        raise UsageError(f"seed_sd={seed_sd:g}: {path} has no seeds_printed and no seeds_measured, which it needs.")
+    seeds = [row.get(f"seeds_{side}") for row in rows for side in ("printed", "measured")]
+    if seed_sd is not None and not any(seeds):
+        raise UsageError(f"seed_sd={seed_sd:g}: {path} states no seeds_printed and no seeds_measured, which it needs.")
     agreements = []
     for number, row in enumerate(rows, 2):
         try:

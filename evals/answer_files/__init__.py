@@ -64,9 +64,9 @@ def grade_file(
         out: FILE.jsonl for the rows in input order with our columns added (see `evals.answer_files.table`), which
             `rlvr compare` reads.
         ks: the k of pass@k and maj@k; by default the powers of two up to the fewest samples of a problem.
-        policy: of extraction (`evals.grading.extraction`). None for the one that decided the verdicts of a file of this
-            project, else for the format's own. A format without one has `program` where every gold is a program's
-            test, `letter` where every gold is a letter of a multiple choice, and else `boxed_last`.
+        policy: of extraction (`evals.grading.extraction`). None: the policy that decided the verdicts of a file of this
+            project, or the format's own. If the format has none: `program` if every gold is a program's test, `letter`
+            if every gold is a letter of a multiple choice, otherwise `boxed_last`.
         reasoning: the part of a response that is graded (`evals.grading.reasoning`); None for the one that decided the
             verdicts of a file of this project, else "after".
         conventions: what counts as the same answer (`evals.grading.Conventions`).

@@ -156,8 +156,8 @@ def cause(
     5. Equal text or equal numbers, labelled incorrect: the label itself is doubtful, or asks for a format.
     6. A convention of the grader that would agree with the label, by its name.
     7. The same number, written otherwise.
-    8. Several values on both sides: the same in another order or other brackets; correct for us, without a `x \\in` or
-       otherwise; one or some of them; others.
+    8. Several values on both sides. They are the same in another order or other brackets, or correct for us, or one or
+       some of them are there, or others.
     9. A number in scientific notation, the same number a hundred times larger or smaller, numbers closer than one in a
        thousand.
     10. Several values on one side, a left-hand side, units, words or symbols that one side lacks.

@@ -200,22 +200,19 @@ def read_answers(path: Path | Sequence[Path], reading: Reading = NOTHING_SAID) -
         UsageError: no known format, or a row lacks something; the message says what is there and what to give.
         OSError: it cannot be read.
     """
-    with counting_kept(reading.rows):
-        return _read(path, reading)
-
-
-def _read(path: Path | Sequence[Path], reading: Reading) -> AnswerFile:
     paths = [path] if isinstance(path, Path) else list(path)
     golds = None if reading.gold is None else Golds.read(reading.gold, reading.columns)
     parts = [_part(part_path, reading, golds, paths) for part_path in paths]
     if golds is not None and not golds.used:
         first = short(parts[0].samples[0][1].problem_id)
         raise UsageError(f"gold={reading.gold} has no answer for any problem of {paths[0]}, such as {first}")
-    _check_golds(parts)
+    with counting_kept(reading.rows):
+        _check_golds(parts)
     about = parts[0].form.about
     samples = [sample for part in parts for _, sample in part.samples]
     labels, label = _choose_label(paths[0], samples, reading.label, about.wanted)
-    labelled = [_labelled(part, number, sample, label, reading) for part in parts for number, sample in part.samples]
+    with counting_kept(reading.rows):
+        labelled = [_labelled(part, number, each, label, reading) for part in parts for number, each in part.samples]
     several = sum(sample.several for sample in labelled)
     errors = Counter(sample.sampling_error for sample in labelled)
     return AnswerFile(
@@ -249,6 +246,24 @@ def _part(path: Path, reading: Reading, golds: Golds | None, paths: Sequence[Pat
     if golds is not None:  # the answer may be a column of their file alone
         named = {column: source for column, source in named.items() if column != "answer"}
     objects, note = select(path, contents(path, named, reading.rows), named, reading.rows)
+    with counting_kept(reading.rows):
+        return _of_rows(path, objects, note, named, reading, golds, paths)
+
+
+def _of_rows(
+    path: Path,
+    objects: Sequence[Mapping[str, object]],
+    note: str,
+    named: Mapping[str, str],
+    reading: Reading,
+    golds: Golds | None,
+    paths: Sequence[Path],
+) -> _Part:
+    """The part of these rows of a file.
+
+    Args:
+        named: the columns that the rows have, of `reading.columns`. note: a sentence about which rows they are.
+    """
     form = _form(path, objects, reading, paths)
     plain = issubclass(form, Rows)
     if plain:

@@ -89,7 +89,7 @@ class Evidence:
         for name in set(SHARES) & set(table):
             table[name] = table[name].astype(float)
             if not table[name].dropna().between(0, 1).all():
-                raise UsageError(f"verdicts: {name} is not between 0 and 1, or missing, in every row")
+                raise UsageError(f"verdicts: {name} has a value below 0 or above 1")
         per_problem = table.groupby(["seed", "checkpoint", "problem_id"], sort=True)["label"].mean().dropna()
         if per_problem.empty:
             raise UsageError("verdicts: no sample has a label")

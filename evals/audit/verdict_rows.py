@@ -25,22 +25,23 @@ def verdict_table(
 
     Args:
         columns: our column -> theirs. `id` may be "row": each verdict is of a problem of its own.
-        threshold: a verdict is correct from this number on; None: only 1 and 0 are verdicts.
+        threshold: a verdict is correct from this number on; None: of numbers, only 1, 0 and -1 (incorrect) are.
         conditions: on the rows that are read (`evals.paths.kept`). `attrs["note"]` has a sentence about them.
     Raises:
         UsageError: a value is no verdict; with its row.
     """
-    with counting_kept(conditions):
-        return _verdict_table(path, columns, threshold, conditions)
-
-
-def _verdict_table(
-    path: Path, columns: Mapping[str, str], threshold: float | None, conditions: Sequence[str]
-) -> pd.DataFrame | None:
     from evals.answer_files.containers import contents
     from evals.answer_files.items import select
 
     objects, note = select(path, contents(path, columns, conditions), columns, conditions)
+    with counting_kept(conditions):
+        return _of_rows(path, objects, note, columns, threshold)
+
+
+def _of_rows(
+    path: Path, objects: Sequence[Mapping[str, object]], note: str, columns: Mapping[str, str], threshold: float | None
+) -> pd.DataFrame | None:
+    """The table of these rows of a file, which `note` is about."""
     numbered = columns.get("id") == ROW and ROW not in objects[0]
     if numbered:
         columns = {column: source for column, source in columns.items() if column != "id"}

@@ -336,7 +336,9 @@ def _text_type(kind: DataType) -> DataType:
     if pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
         return pa.large_string()
     if pa.types.is_list(kind):
-        return pa.list_(_text_type(kind.value_type))
+        return pa.list_(kind.value_field.with_type(_text_type(kind.value_type)))
+    if pa.types.is_large_list(kind):
+        return pa.large_list(kind.value_field.with_type(_text_type(kind.value_type)))
     if pa.types.is_struct(kind):
         return pa.struct([field.with_type(_text_type(field.type)) for field in kind])
     return kind

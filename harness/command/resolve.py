@@ -190,8 +190,8 @@ def _under(control: str, experiment: Training | None, overrides: Mapping[str, ob
 
 
 def as_in(framework: str, experiment: Experiment) -> Experiment:
-    """The experiment with a framework's GRPO, as `baselines.frameworks` declares it: advantage, clipping, KL term and
-    aggregation. Its own rewards, shaping, weights, gates and penalties stay.
+    """The experiment with a framework's GRPO, as `baselines.frameworks` declares it: advantage, objective, clipping, KL
+    term, aggregation, and its shaping before the arm's. The arm's rewards, shaping, weights, gates and penalties stay.
 
     Raises:
         UsageError: no such framework, or the arm's advantage or objective is not GRPO's.

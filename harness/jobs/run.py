@@ -275,7 +275,7 @@ class JobRun:
             close(engine)  # the next job needs its memory
 
     def finish(self, verdicts: dict[str, Path], diverged: Diverged | None = None) -> None:
-        """Complete the record: scores, and the hashes of all files.
+        """Complete the record: scores, and the hashes of model, curves, verdicts and manifests.
 
         Raises:
             RefusedError: verdicts that were made again are not those of the recorded scores.

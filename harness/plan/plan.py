@@ -99,7 +99,8 @@ class ArmPlan:
 
     @property
     def fits(self) -> tuple[str, str]:
-        """(yes, no, or – where it is not known or cannot run, the reason of a no or –, or a remark on a yes, or "")"""
+        """(the answer, a reason). The answer is yes, no, or – where it is not known or cannot run. With a yes, the
+        reason is a remark, or ""."""
         memory, base, context = self.memory, self.job.base_model.value, self.context.remark
         place = "this machine" if self.cost.gpu == CPU else "these GPUs"
         too_large = f"too large for {place}; {memory.fit.advice}" if memory is not None and not memory.fit.fits else ""

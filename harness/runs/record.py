@@ -33,8 +33,8 @@ PACKAGES = (
 
 
 def environment() -> dict[str, object]:
-    """Code, versions and machine. `lock_sha256` is the hash of the lock file with these packages. Null outside a
-    checkout, and where a package has another version than every lock file."""
+    """Code, versions and machine. `lock_sha256` is the hash of the lock file whose packages are all installed in its
+    versions. It is null if there is none, as outside a checkout."""
     lock = installed_lock(ROOT / "requirements")
     return {
         "commit": _git("rev-parse", "HEAD"),

@@ -302,7 +302,7 @@ class Finetune(Declared):
 
     base_model: Sourced[str]  # hub id, local folder, or "tiny"
     dataset: Sourced[str]  # problems with solutions: hub id, local file, or "tiny"
-    dataset_rows: Sourced[Count]  # approximate number, for the cost estimate only
+    dataset_rows: Sourced[Count]  # approximate number, for the plan and for the check of too few
     prompt: Sourced[str]  # a name in evals.data.prompts
     batch_size: Sourced[Count]  # rows of one optimiser step
     learning_rate: Sourced[Share]

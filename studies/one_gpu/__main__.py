@@ -141,7 +141,7 @@ def ended(code: int, log: Path, stopped: bool) -> str:
     """How a run ended, in words, with the reason of a failure: the log's last error, or its last line."""
     if code == 0:
         return "finished"
-    if stopped and code in (75, 143, -15):  # as `rlvr` and the shell say of SIGTERM
+    if stopped and code in (75, 143, -15):  # SIGTERM, as `rlvr`, a shell and Popen say it
         return "stopped, because the time is over (the same command goes on)"
     lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
     errors = [line for line in lines if line.lower().startswith("error") or "Error: " in line]

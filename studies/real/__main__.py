@@ -117,14 +117,14 @@ def run(design: Design) -> int:
 
 
 def check_base(model: Path) -> None:
-    """Raise ValueError if no finished run began with this base model: the seeds of an arm must have the same one."""
+    """Raise ValueError if there are runs, and none of them began with this base model."""
     from evals.fingerprint import model_fingerprint
     from harness.record.find import runs
 
     fingerprint, known = model_fingerprint(model), {run.record["base_model"]["sha256"] for run in runs()}
     if known and fingerprint not in known:
         raise ValueError(
-            f"{model}: the fingerprint is {fingerprint}, and the archived runs have {', '.join(sorted(known))}. Delete "
+            f"{model}: the fingerprint is {fingerprint}, and the runs so far have {', '.join(sorted(known))}. Delete "
             "the folder. The same command makes it again."
         )
 

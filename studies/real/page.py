@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -143,8 +142,9 @@ unscored responses are wrong, and B if all of them are right.
 ## Differences
 
 Each row is an arm minus GRPO, or a placebo minus its method, in percentage points. A *placebo* is the same method with
-shuffled signals. Only the seeds that both arms have are compared. So a difference can differ from that of two rows of
-the table *Scores*. Holm's p is the p-value after Holm's correction for all {family} comparisons in one metric.
+shuffled signals. Only the seeds that both arms have are compared. So a difference here can differ from the
+difference of two scores in the table *Scores*. Holm's p is the p-value after Holm's correction for all {family}
+comparisons in one metric.
 
 - *Higher* or *lower*: Holm's p is at most 0.05. An interval can exclude zero although Holm's p is above 0.05.
 - *Equal*: the difference is within {100 * design.margin:g} points. Two one-sided tests give the p-value for this, also
@@ -282,14 +282,17 @@ def _hours(runs_by_arm: Arms) -> str:
 
 
 def _copies(runs_by_arm: Arms) -> str:
-    """A sentence about the runs whose copy of the base model has another fingerprint, or "" where all have one."""
-    named = [(f"{name(key)}, seed {run.seed}", run) for key, runs in runs_by_arm.items() for run in runs]
-    fingerprints = Counter(run.record["base_model"]["sha256"] for _, run in named)
-    if len(fingerprints) < 2:
+    """A sentence about the runs whose copy of the base model is not that of its own evaluation, or "" without any."""
+    if BASE not in runs_by_arm:
         return ""
-    most = fingerprints.most_common(1)[0][0]
-    differing = [f"- {text}" for text, run in named if run.record["base_model"]["sha256"] != most]
-    return "\n".join(["", "", f"{COPIES} These are the runs:", "", *differing])
+    base = runs_by_arm[BASE][0].record["base_model"]["sha256"]
+    differing = [
+        f"- {name(key)}, seed {run.seed}"
+        for key, runs in runs_by_arm.items()
+        for run in runs
+        if run.record["base_model"]["sha256"] != base
+    ]
+    return "\n".join(["", "", f"{COPIES} These are the runs:", "", *differing]) if differing else ""
 
 
 def _seconds(run: Run) -> float:

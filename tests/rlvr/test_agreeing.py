@@ -80,7 +80,8 @@ def test_a_table_of_pairs_is_corrected_and_keeps_its_other_columns(tmp_path: Pat
         ("problems", "thirty", [], "line 2: problems: expected a number, got thirty"),
         ("problems,temperature_printed", "30,0", [], "line 2: temperature: expected that of both sides, or of none"),
         ("problems", "30", ["metric=pass@8"], "metric=pass@8: not used with a CSV file of pairs"),
-        ("problems", "30", ["seed_sd=0.5"], "pairs.csv has no seeds_printed and no seeds_measured"),
+        ("problems", "30", ["seed_sd=0.5"], "pairs.csv states no seeds_printed and no seeds_measured"),
+        ("problems,seeds_printed", "30,", ["seed_sd=0.5"], "pairs.csv states no seeds_printed"),
     ],
 )
 def test_no_word_about_a_table_of_pairs_is_ignored(

@@ -96,6 +96,11 @@ def test_the_search_is_bounded(queue: Queue) -> None:
         buffer(queue, [[[1, 1]], [[1, 1]], [[0, 0]]]).sample(1, "train", 1)
 
 
+def test_a_batch_of_too_few_groups_without_dynamic_sampling_is_an_error(queue: Queue) -> None:
+    with pytest.raises(RuntimeError, match=r"step 1: 2 groups were sampled\. Expected 3$"):
+        buffer(queue, [[[1, 1], [0, 0]]], dynamic=False).sample(1, "train", 3)
+
+
 def test_without_dynamic_sampling_all_groups_are_taken(queue: Queue) -> None:
     batch, metrics = buffer(queue, [[[1, 1], [0, 0]]], dynamic=False).sample(1, "train", 2)
     assert groups_of(batch) == [group_key(1, 0), group_key(1, 1)]

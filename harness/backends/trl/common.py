@@ -45,7 +45,7 @@ def trainer_arguments(training: Training, hardware: TrlHardware, *, seed: int, o
         # the update
         "learning_rate": e["learning_rate"],
         "lr_scheduler_type": schedule,
-        "warmup_steps": min(e["warmup_ratio"], math.nextafter(1, 0)),  # below 1, a share of all steps; 1 is one step
+        "warmup_steps": min(e["warmup_ratio"], math.nextafter(1, 0)),  # a share of all steps. 1 would be one step
         "optim": "adamw_torch",
         "adam_beta1": 0.9,
         "adam_beta2": 0.999,
@@ -258,8 +258,7 @@ def run_to_end(
 
 def read_prompts(trainer: Trainer, hardware: TrlHardware, prompts: Iterable[str]) -> dict[str, float] | None:
     """How well the model predicts the first of these rendered prompts, for the record. Warns of one that cannot read
-    them. None: not measured, because DeepSpeed has not put the whole weights on a GPU, or no
-    prompt has two tokens."""
+    them. None: not measured, because DeepSpeed has not put the whole weights on a GPU, or no prompt has two tokens."""
     from evals.sampling.engines.encode import prompt_tokens
     from evals.sampling.prompt_nats import PROMPTS, prompt_nats
 

@@ -9,10 +9,7 @@ from typing import Any
 from evals.log import logger
 
 EVERY_S = 30.0  # since the last line, or since the step began
-PASSES = (
-    "update",
-    "log-probabilities",
-)  # the phases of a micro-batch. The trainer names the others, and says when they end
+PASSES = ("update", "log-probabilities")  # phases of a micro-batch. The trainer names the others, and their end
 LOOK_S = 1.0  # between two looks whether a line is due
 
 

@@ -83,7 +83,8 @@ class GroupBuffer(ReplayBuffer):  # type: ignore[misc]
     (int, the largest number of batches sampled for one step).
 
     Raises:
-        RuntimeError: a sample failed, or `rounds` batches did not give enough groups.
+        RuntimeError: a sample failed, or `rounds` batches did not give enough groups (without dynamic sampling: the
+            first batch).
     """
 
     def sample(self, global_steps: int, partition_id: str, batch_size: int) -> tuple[KVBatchMeta, dict[str, object]]:

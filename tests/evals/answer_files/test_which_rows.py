@@ -270,13 +270,26 @@ def test_a_row_is_counted_in_the_file_or_said_to_be_among_those_kept(tmp_path: P
     path = write(tmp_path / "a.jsonl", rows)
     with pytest.raises(UsageError, match=r"row 2: correct: 'w' is no verdict"):
         rlvr.audit(path, printed="50")
-    with pytest.raises(UsageError, match=r"row 1: correct: 'w'.*counts only the rows that rows= keeps$"):
+    with pytest.raises(UsageError, match=r"row 1: correct: 'w'.*\n.*counts only the rows that rows= keeps\.\)$"):
         rlvr.audit(path, printed="50", rows="m?b")
     rows = [
         {"m": m, "problem": "1+1", "response": "2", "answer": gold} for m, gold in (("a", "2"), ("b", "2"), ("b", "3"))
     ]
-    with pytest.raises(UsageError, match=r"row 2: problem '1\+1' has .*counts only the rows that rows= keeps$"):
+    with pytest.raises(UsageError, match=r"row 2: problem '1\+1' has .*\n.*counts only the rows that rows= keeps\.\)$"):
         rlvr.grade(write(tmp_path / "b.jsonl", rows), rows="m?b")
+
+
+def test_a_row_of_the_whole_file_or_of_another_file_is_not_said_to_be_among_those_kept(tmp_path: Path) -> None:
+    row = {"m": "b", "problem": "1+1", "response": "2", "answer": "2"}
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps([row, row, "x"]))
+    with pytest.raises(UsageError, match="row 3: expected a JSON object, got str") as error:
+        rlvr.grade(path, rows="m?b")
+    assert "rows= keeps" not in str(error.value)
+    golds = write(tmp_path / "g.jsonl", [{"problem": "1+1", "answer": "2"}, {"problem": "2+2", "answer": None}])
+    with pytest.raises(UsageError, match="row 2: answer is None") as error:
+        rlvr.grade(write(tmp_path / "a.jsonl", [{**row, "answer": None}]), rows="m?b", gold=golds)
+    assert "rows= keeps" not in str(error.value)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -53,12 +54,15 @@ def test_bytes_that_are_utf8_are_texts_and_an_image_stays_bytes(kind: pa.DataTyp
     assert [row["problem"] for row in rows] == texts and [row["image"] for row in rows] == images
 
 
-def test_bytes_inside_lists_and_objects_are_texts_too(tmp_path: Path) -> None:
+@pytest.mark.parametrize("list_of", [pa.list_, pa.large_list])
+def test_bytes_inside_lists_and_objects_are_texts_too(
+    list_of: Callable[[pa.DataType], pa.DataType], tmp_path: Path
+) -> None:
     item = pa.struct([("text", pa.binary()), ("score", pa.int64())])
     turns = [[{"text": b"so 5", "score": 1}, {"text": None, "score": 2}], []]
     images = [{"bytes": b"\x89PNG", "path": "a"}, None]
     image = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
-    table = pa.table({"turns": pa.array(turns, pa.list_(item)), "image": pa.array(images, image)})
+    table = pa.table({"turns": pa.array(turns, list_of(item)), "image": pa.array(images, image)})
     pq.write_table(table, tmp_path / "a.parquet")
     rows = list(read_rows(tmp_path / "a.parquet"))
     assert [row["turns"] for row in rows] == [[{"text": "so 5", "score": 1}, {"text": None, "score": 2}], []]

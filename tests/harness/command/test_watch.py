@@ -28,6 +28,13 @@ def test_the_protocol_is_the_jobs_but_for_its_own_values() -> None:
         check_watch(Watch(2, {"n": 0}), [job])
 
 
+@pytest.mark.parametrize("option", ["keep", "eval.every"])
+def test_a_training_of_rounds_refuses_the_option_that_was_typed(option: str) -> None:
+    (job,) = resolve("trial_and_error", arms=["rft"], seeds=[0])
+    with pytest.raises(ValueError, match=rf"^{option}: \S+/rft trains in rounds"):
+        check_watch(watch_of(RunOptions.from_keys({option: 5})), [job])
+
+
 def test_a_backend_that_saves_after_whole_rollouts_measures_the_first_step_since_a_multiple() -> None:
     # 16 updates a rollout, every 24: 24 is in the rollout that ends at 32, 48 in that at 48, 72 in that at 80
     assert [step for step in range(16, 97, 16) if due(step, 24, 16)] == [32, 48, 80, 96]

@@ -86,6 +86,7 @@ def test_a_failed_run_says_why(tmp_path: Path) -> None:
     log.write_text("== rlvr run\nstep 1\nerror: placebo: no such arm\nmore: rlvr help\n")
     assert ended(2, log, stopped=False) == f"failed with exit code 2: error: placebo: no such arm (all of it: {log})"
     assert ended(0, log, stopped=True) == "finished" and "time is over" in ended(143, log, stopped=True)
+    assert "failed with exit code 1" in ended(1, log, stopped=True)  # it failed while it saved
     log.write_text("== rlvr run\nKilled\n")
     assert "exit code -9: Killed" in ended(-9, log, stopped=False)
 

@@ -93,7 +93,7 @@ def test_a_run_with_another_base_model_than_the_archives_is_refused(
     (tmp_path / "config.json").write_text("{}")
     record = {"base_model": {"sha256": "abc"}}
     monkeypatch.setattr(find, "runs", lambda: [SimpleNamespace(record=record)])
-    with pytest.raises(ValueError, match=r"the archived runs have abc\. Delete the folder\."):
+    with pytest.raises(ValueError, match=r"the runs so far have abc\. Delete the folder\."):
         check_base(tmp_path)
     record["base_model"]["sha256"] = model_fingerprint(tmp_path)
     check_base(tmp_path)

@@ -49,6 +49,14 @@ def test_the_page_of_the_sums_has_the_control_of_this_study(runs_by_arm: outcome
     assert f"Seed 0 of that control fell from {base:.1f} to {coin:.1f} % (greedy, 500 problems)" in text
 
 
+def test_the_page_names_each_run_with_another_copy_of_the_base_model(runs_by_arm: outcomes.Arms) -> None:
+    (base,) = runs_by_arm[outcomes.BASE]
+    trained = [run for key, runs in runs_by_arm.items() if key != outcomes.BASE for run in runs]
+    differing = sum(run.record["base_model"]["sha256"] != base.record["base_model"]["sha256"] for run in trained)
+    _, _, named = (FOLDER / "README.md").read_text(encoding="utf-8").partition("another fingerprint")
+    assert named.count("\n- ") == differing
+
+
 def test_a_page_without_a_place_for_the_section_is_refused() -> None:
     with pytest.raises(ValueError, match="the page lacks the lines"):
         with_section("# A paper\n", "## On real weights")
