@@ -1,4 +1,4 @@
-"""Files that survive a kill: atomic writes, JSON Lines, locks, hashes. Every file of the project is written here.
+"""Files that survive a kill: atomic writes, JSON Lines, locks, hashes. Records, samples and tables are written here.
 
 A reader sees the old file or the whole new one, never a part. A file that cannot be read is `DamagedFileError`, which
 says what to delete.
