@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from baselines.grpo import scored_groups
-from harness.spec.equation import requires, stage
+from harness.spec.equation import policy_gradient_with, requires, stage
 from harness.spec.ranges import Positive
 from harness.step.batch import TokenBatch, reads
 
@@ -17,14 +17,11 @@ if TYPE_CHECKING:
 
 
 def _regression(experiment: Experiment, values: Mapping[str, object]) -> str | None:
-    method, objective = experiment.method, experiment.method.objective
+    method = experiment.method
     if experiment.rewards.value != ("accuracy",) or method.rewards:
         names = [*experiment.rewards.value, *(u.name for u in method.rewards)]
         return f"rewards: expected accuracy alone, because the base model's value is that of 0 and 1, got {names}"
-    if objective is None or objective.name != "policy_gradient" or method.aggregation.value != "sequence_sum":
-        got = f"{'grpo' if objective is None else objective.name} with {method.aggregation.value}"
-        return f"objective and aggregation: expected policy_gradient with sequence_sum, got {got}"
-    return None
+    return policy_gradient_with(experiment, "sequence_sum")
 
 
 @requires(_regression)

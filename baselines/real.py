@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from baselines.grpo import rewards_differ, scored_groups
-from harness.spec.equation import outcome_rewards, requires, stage
+from harness.spec.equation import outcome_rewards, policy_gradient_with, requires, stage
 from harness.spec.ranges import Positive
 from harness.step.batch import TokenBatch, reads
 from harness.step.segments import segment_max, segment_sum
@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 
 
 def _classification(experiment: Experiment, values: Mapping[str, object]) -> str | None:
-    method, objective = experiment.method, experiment.method.objective
-    if objective is None or objective.name != "policy_gradient" or method.aggregation.value != "sequence_mean":
-        got = f"{'grpo' if objective is None else objective.name} with {method.aggregation.value}"
-        return f"objective and aggregation: expected policy_gradient with sequence_mean, got {got}"
-    return outcome_rewards(experiment, values)
+    return policy_gradient_with(experiment, "sequence_mean") or outcome_rewards(experiment, values)
 
 
 @requires(_classification)

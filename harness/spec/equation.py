@@ -114,6 +114,16 @@ def trains_critic(target: Callable[..., object]) -> Callable[[Equation], Equatio
     return mark
 
 
+def policy_gradient_with(experiment: Experiment, aggregation: str) -> str | None:
+    """For advantages whose loss is that of REINFORCE with one aggregation."""
+    method = experiment.method
+    name = "the default objective" if method.objective is None else method.objective.name
+    if (name, method.aggregation.value) == ("policy_gradient", aggregation):
+        return None
+    got = f"{name} with {method.aggregation.value}"
+    return f"objective and aggregation: expected policy_gradient with {aggregation}, got {got}"
+
+
 def outcome_rewards(experiment: Experiment, values: Mapping[str, object]) -> str | None:
     """For equations that count correct and incorrect responses: the reward must be accuracy alone."""
     names = experiment.rewards.value

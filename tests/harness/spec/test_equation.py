@@ -8,8 +8,9 @@ import pytest
 
 from baselines.grpo import grpo
 from evals.provenance import assumed
+from harness.command.resolve import resolve
 from harness.spec import Method, Use, use
-from harness.spec.equation import outcome_rewards, requires, stage
+from harness.spec.equation import outcome_rewards, policy_gradient_with, requires, stage
 from reproductions.egsw.method import egsw
 from tests.experiments import GRPO, WHY, experiment, sourced
 
@@ -66,3 +67,14 @@ def test_an_equation_may_refuse_an_experiment() -> None:
         )
     with pytest.raises(ValueError, match=r"expected nothing that changes them.*got \['shorter'\]"):
         experiment(replace(counting, rewards=(use(shorter),)))
+
+
+@pytest.mark.parametrize(("arm", "aggregation"), [("real", "sequence_mean"), ("a_star_po", "sequence_sum")])
+def test_an_advantage_of_reinforce_names_objective_and_aggregation(arm: str, aggregation: str) -> None:
+    """Two values can be wrong, and the message has both."""
+    expected = f"objective and aggregation: expected policy_gradient with {aggregation}, got"
+    with pytest.raises(ValueError, match=f"{expected} policy_gradient with token_mean"):
+        resolve("baselines", arms=[arm], overrides={"aggregation": "token_mean"})
+    other = experiment()
+    got = f"the default objective with {other.method.aggregation.value}"
+    assert policy_gradient_with(other, aggregation) == f"{expected} {got}"
