@@ -208,12 +208,12 @@ def _refuse_no_header(path: Path, names: Sequence[str], separator: str) -> None:
 
 
 def to_name(header: str, path: str) -> str:
-    """The advice that gives a table its first line. GNU sed reads \\t as a tab."""
-    typed = header.replace("\t", "\\t")
-    named = "named.tsv" if path.removesuffix(".gz").endswith(".tsv") else "named.csv"
-    table = shlex.quote(path)
-    command = f"zcat {table} | sed '1i {typed}'" if path.endswith(".gz") else f"sed '1i {typed}' {table}"
-    return f"To add names, type {command} > {named}"
+    """The advice that gives a table its first line. A .gz file may have several parts."""
+    typed = header.replace("\t", "\\t")  # printf reads it as a tab
+    gz = ".gz" if path.endswith(".gz") else ""
+    table = ".tsv" if path.removesuffix(gz).endswith(".tsv") else ".csv"
+    packed = " | gzip" if gz else ""
+    return f"To add names, type printf '{typed}\\n'{packed} | cat - {shlex.quote(path)} > named{table}{gz}"
 
 
 def are_numbers(cells: Sequence[str]) -> bool:

@@ -245,7 +245,7 @@ def test_a_pointer_of_git_lfs_says_what_to_type(tmp_path: Path) -> None:
 def test_a_table_without_names_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text('te,q1,"line one\nso 82",82\nte,q2,"line one\nso 12",12\n')
-    with pytest.raises(UsageError, match=r"no names of columns\. To add names, type sed '1i column1,"):
+    with pytest.raises(UsageError, match=r"no names of columns\. To add names, type printf 'column1,"):
         rlvr.grade(path)
 
 
@@ -259,8 +259,8 @@ def test_what_a_table_without_names_says_to_type_gives_it_names(name: str, separ
     with pytest.raises(UsageError) as error:
         list(read_rows(path, of_any_name=True))
     command, _, named = str(error.value).partition("type ")[2].rpartition(" > ")
-    written = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
-    (tmp_path / named).write_text(written)
+    written = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, check=True).stdout
+    (tmp_path / named).write_bytes(written)
     read = list(read_rows(tmp_path / named, of_any_name=True))
     assert read == [{"column1": "1", "column2": "2"}, {"column1": "3", "column2": "4"}]
 

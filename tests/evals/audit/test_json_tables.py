@@ -271,10 +271,10 @@ def test_a_table_of_numbers_without_names_is_refused(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("1,50,-1.25\n2,50,-3.2\n")
     for command in (rlvr.curves, rlvr.grade):
-        with pytest.raises(UsageError, match=r"no names of columns\. To add names, type sed '1i"):
+        with pytest.raises(UsageError, match=r"no names of columns\. To add names, type printf '"):
             command(path)
     path.write_text("1;50;-1.25\n2;50;-3.2\n")
-    with pytest.raises(UsageError, match=r"type sed .1i step;NAME;\.\.\.. a\.csv > named\.csv"):
+    with pytest.raises(UsageError, match=r"type printf 'step;NAME;\.\.\.\\n' \| cat - a\.csv > named\.csv"):
         read_curve(path.read_text(), name="a.csv")
 
 
