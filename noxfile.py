@@ -286,4 +286,4 @@ module(
     "Change the code and see whether the nearest tests notice; `-- evals/stats --count 40 --seed 3`.",
 )
 module("ledger", "studies.ledger", "Others' files at pinned commits (git), graded and audited: results/ledger.")
-module("docket", "studies.docket", "Public scores that did not come back, ruled by rlvr agree: docs/docket.")
+module("docket", "studies.docket", "Public scores that others could not reproduce, judged by rlvr agree: docs/docket.")

@@ -38,8 +38,8 @@ SKYRL_GROUP = SKYRL + "backends/skyrl_train/utils/ppo_utils.py: "
 DIFFERS = {  # arm -> what our declaration of it leaves out
     "grpo_openrlhf": "the k1 penalty is taken at the sampling policy, as OpenRLHF does before its updates",
     "grpo_open_r1": "the token mean is over the whole step. TRL 0.18 takes it over each device's micro-batch",
-    "grpo_prime_rl": "without its drift term, 0.001 (log r)^2. The ratio has no upper bound there, 1e6 here. Its token "
-    "mean is over what its filter of groups leaves, ours over the whole step",
+    "grpo_prime_rl": "our arm has no drift term, 0.001 (log r)^2. prime-rl has no upper bound on the ratio, and our "
+    "bound is 1e6. prime-rl's token mean covers the groups that its filter keeps, and our mean covers the whole step",
     "grpo_areal": "the batch deviation has 1e-8 under the root. AReaL adds 1e-5 to it. Its reward scale and "
     "decoupled loss are not compared",
 }

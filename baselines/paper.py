@@ -285,7 +285,7 @@ SCALES: dict[str, dict[str, dict[str, Any]]] = {
 
 REPRODUCTION = Reproduction(
     key="baselines",
-    title="Baselines: the methods of arXiv 2508.07534, table 2, and those that they build on, on one recipe",
+    title="Baselines: known methods on one recipe",
     arxiv="2508.07534",
     models={"7b": RECIPE.base_model},
     arms=(

@@ -774,7 +774,7 @@ last value, the right verdict is *stands*.
 
 The search tries combinations of choices (`evals/audit/grammar.py`). Two more tables test the search:
 
-- [Compositions drawn at random](#compositions-drawn-at-random) should be found: {drawn} of {len(draws)} are.
+- [Readings chosen at random](#readings-chosen-at-random) should be found: {drawn} of {len(draws)} are.
 - [Foreign numbers](#foreign-numbers) should not be explained: {share:.1%} of {rows_of_others[-1][2]} are. The hardest
   foreign numbers are scores of another model: {hard:.1%} of {total} are explained.
 
@@ -786,14 +786,14 @@ The search tries combinations of choices (`evals/audit/grammar.py`). Two more ta
 
 {tables[1]}
 
-## Compositions drawn at random
+## Readings chosen at random
 
-Each row is one composition of one to three steps, drawn at random from all compositions that the search knows for the
-files. The printed number has two digits after the point, and no simpler composition gives it. *found* means that the
-audit names the composition and says that its digits stand. If many other compositions are as simple, chance can explain
+Each row is one reading of one to three choices, chosen at random from all readings that the search knows for the
+files. The printed number has two digits after the point, and no simpler reading gives it. *found* means that the
+audit names the reading and says that its digits stand. If many other readings are as simple, chance can explain
 the match. The verdict is then *cannot tell*.
 
-{markdown_table(("files", "composition", "verdict", "found"), drawn_rows(draws))}
+{markdown_table(("files", "reading", "verdict", "found"), drawn_rows(draws))}
 
 ## Foreign numbers
 

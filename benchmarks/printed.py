@@ -112,6 +112,9 @@ pass@k and maj@k must be whole numbers of problems. A paper may have taken more 
 
 ## All columns
 
+*Stated n* is the number of results per problem. If the paper states k samples, pass@k and maj@k have one result per
+problem, so the column shows 1. The column does not count training seeds: EGSW averages three.
+
 The list "n that fits all cells" ends at the n for which every number with these digits fits.
 
 | Paper | Table | Benchmark | Metric | Cells | Stated n | n that fits all cells |

@@ -184,6 +184,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "exit codes": lambda: table(
         ("exit code", "meaning"), ((str(code_number), text) for code_number, text in cli.EXIT_CODES.items())
     ),
+    "environment": lambda: table(
+        ("variable", "meaning"), ((code(name), text) for name, text in cli.ENVIRONMENT.items())
+    ),
     "formats": formats.table,
     "hardware": hardware,
     "methods": methods,

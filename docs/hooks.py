@@ -208,7 +208,8 @@ def _equations(text: str) -> str:
 
 
 def linked(name: str, path: Path, text: str) -> str:
-    """The text of a file as the page of that name: links to files that the site has not are names in code."""
+    """The text of a file as the page of that name: a link to a file that is not on the site becomes its words and
+    the path of the file."""
     places = {ROOT / "docs" / place: place for place in PAGES}  # as a page of docs/ calls them
     places |= {file.resolve(): place for place, file in (PAGES | PICTURES).items()}
     places |= {file: str(file.relative_to(ROOT / "docs")) for file in (ROOT / "docs").rglob("*.*")}
@@ -221,7 +222,8 @@ def linked(name: str, path: Path, text: str) -> str:
         if file not in places and not file.exists():
             raise ValueError(f"{path.relative_to(ROOT)}: link to {target}, which does not exist")
         if file not in places:
-            return f"`{file.relative_to(ROOT)}`"
+            path_of_file = str(file.relative_to(ROOT))
+            return f"`{path_of_file}`" if words.strip("`") in path_of_file else f"{words} (`{path_of_file}`)"
         to = posixpath.relpath(places[file], posixpath.dirname(name) or ".")
         return f"[{words}]({to}{'#' + anchor if anchor else ''})"
 

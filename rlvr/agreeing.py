@@ -44,8 +44,8 @@ def agree(
         rlvr agree run.csv reference_*.csv metric=eval_acc target=0.6
 
     The answer is "a difference", "may be noise", or "these numbers cannot decide it". Noise means: one model is sampled
-    twice on the same problems, and the two scores differ. The answer does not depend on how difficult the problems are.
-    docs/how-to/agree.md explains it.
+    twice on the same problems, and the two scores differ. The answer has two probabilities of such a gap. "About X %"
+    is for a typical model. "At most Y %" holds for any model and any problems. docs/how-to/agree.md explains both.
 
     With target=, the files are training curves. The question is then: does the first curve reach the target in as many
     steps as the others?

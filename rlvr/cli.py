@@ -41,8 +41,15 @@ EXIT_CODES = {
     129: "stopped at once by SIGHUP",
     130: "stopped at once by Ctrl-C",
     138: "stopped at once by SIGUSR1",
-    141: "the reader of the output has gone",
+    141: "the program that reads the output, such as `head`, ended first",
     143: "stopped at once by SIGTERM",
+}
+ENVIRONMENT = {
+    "RLVR_HOME": "the folder of all runs (default: `runs`, in the folder where you start)",
+    "RLVR_CACHE": "the folder of files that can be downloaded or built again (default: `~/.cache/rlvr-harness`)",
+    "MLFLOW_TRACKING_URI": "another MLflow store (default: a store in `RLVR_HOME`)",
+    "OPENAI_API_KEY": "the key of the server of `engine=openai`",
+    "RLVR_JOBS_ON_CARD": "the number of commands that share a card (default: 1)",
 }
 FLAGS = {
     "--json": "one JSON document on stdout and nothing else",

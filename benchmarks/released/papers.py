@@ -375,7 +375,7 @@ FORKING = Paper(
     "reproductions/forking_tokens",
     (
         Difference(
-            "of tokens that tie with the threshold, torch.topk takes some, and ours all",
+            "if several tokens tie at the threshold, torch.topk keeps some of them, and our code keeps all",
             Place(CORE, "torch.topk(response_entropy, k=top_k)"),
             one_threshold_fewer,
         ),

@@ -210,12 +210,16 @@ def whole_table(families: Sequence[Sequence[Line]]) -> str:
     resolved = [(line.plain_verdict, kept.plain_verdict) for line, kept in zip(before, after, strict=True)]
     directed = [(word, kept) for word, kept in resolved if word.endswith(("higher", "lower"))]
     text = (
-        f"Each of the {len(families)} families errs in up to {100 * ALPHA:g} % of such tables. At least one of them "
-        f"errs in up to {100 * (1 - (1 - ALPHA) ** len(families)):.0f} % of such tables."
+        f"Suppose that no arm differs from another. Each of the {len(families)} differences then has a false verdict "
+        f"in up to {100 * ALPHA:g} % of such tables. At least one difference has a false verdict in up to "
+        f"{100 * (1 - (1 - ALPHA) ** len(families)):.0f} % of such tables."
     )
     if directed:
         remain = sum(word == kept for word, kept in directed)
-        text += f" Corrected over all {len(before)} comparisons, {remain} of {len(directed)} differences stay resolved."
+        text += (
+            f" With one correction over all {len(before)} comparisons, {remain} of the {len(directed)} verdicts "
+            "*higher* or *lower* remain."
+        )
     return text
 
 

@@ -113,7 +113,7 @@ def come_back(published: float, prediction: Repeat, margin: float | None) -> Com
     if not low <= published <= high:
         return Comeback("does not come back", low, high, margin)
     if margin is None:
-        return Comeback("cannot tell", low, high, margin, "the paper claims no gain that would say how close is close")
+        return Comeback("cannot tell", low, high, margin, "there is no margin, because the paper prints no gain")
     return Comeback("cannot tell", low, high, margin, "the noise of both sides is wider than the margin")
 
 

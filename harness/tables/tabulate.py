@@ -118,7 +118,7 @@ def report(paper: str, runs: Sequence[Run]) -> PaperTables:
     header += [f"{line}\n" for line in (*contributions(measured), *other_versions(measured))]
     footer = []
     for heading, notes in (
-        ("What we do differently", reproduction.departures),
+        ("Departures from the paper", reproduction.departures),
         ("Doubts about the tables", reproduction.doubts),
     ):
         if notes:

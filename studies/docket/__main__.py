@@ -80,7 +80,7 @@ def _head(rows: Sequence[Ruled]) -> Iterator[str]:
         f"| a difference | {len(by_answer[DIFFERENCE])} | noise is too small for this gap. Something differs between "
         f"the two sides. In {len(caused)} of these cases, the thread names a cause |"
     )
-    yield f"| cannot be decided | {len(by_answer[UNDECIDED])} | one of these reasons: |"
+    yield f"| {UNDECIDED} | {len(by_answer[UNDECIDED])} | one of these reasons: |"
     for key, words in WHY.items():
         count = sum(row.why_undecided == key for row in by_answer[UNDECIDED])
         yield f"| | {count} of {len(by_answer[UNDECIDED])} | {words} |"
@@ -88,10 +88,10 @@ def _head(rows: Sequence[Ruled]) -> Iterator[str]:
     causes = f"{sum(kinds.values())} of the {len(rows)} cases"
     yield f"\nIn {causes}, the thread names a cause, often as a suspicion: {named}."
     yield (
-        "\nA ruling is about two numbers. It does not say which number is right, and it accuses nobody. Each pair is "
+        "\nAn answer is about two numbers. It does not say which number is right, and it accuses nobody. Each pair is "
         "judged alone, without a correction for the number of pairs. Facts come from stored copies of the threads. "
         "These copies may lack pictures and late comments. Each row says what we assumed, and what would overturn the "
-        "ruling."
+        "answer."
     )
     yield (
         "\nDo you know more about a row? Open an issue with the form *Docket: an answer*. The row then prints your "
@@ -123,7 +123,7 @@ def _section(row: Ruled) -> Iterator[str]:
     sizes = {*(case.sizes or ())}
     numbers = [("Problems", " and ".join(f"{size:,}" for size in sorted(sizes))), ("Printed", case.printed)]
     numbers += [("Measured", case.measured), ("Samples per problem", _samples(row)), ("Known", case.known)]
-    numbers += [("Assumed", case.assumed), ("Ruling", row.sentence), ("Cause in the thread", case.cause)]
+    numbers += [("Assumed", case.assumed), ("Answer", row.sentence), ("Cause in the thread", case.cause)]
     settles = "What would decide it" if row.answer == UNDECIDED else "What would overturn it"
     numbers += [("`rlvr audit` on the public files", case.audit), (settles, f"{row.overturn}.")]
     numbers += [(f"Answer of {reply.date}", f"[{reply.text}]({reply.link})") for reply in case.answers]

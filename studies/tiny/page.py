@@ -59,8 +59,11 @@ def page(design: Design, arms: Arms, checked: CheckedClaims, plots: Sequence[Plo
     gained, shuffled = outcomes.gains(design, arms), outcomes.placebos(design, arms)
     option, trials = ("", "trials.csv") if design.learning_rates else ("--later ", "../trials.csv")
     front = [plot for plot in plots if plot.name in ("placebos", "gains")]
+    title, findings = "The later tier of the tiny-scale study", "the main results."
+    if design.learning_rates:
+        title, findings = "The tiny-scale study", "the surprising results. Each was checked in a second way."
     lines = [
-        "# The tiny-scale study",
+        f"# {title}",
         "",
         f"## {_heading(gained)}",
         "",
@@ -68,7 +71,7 @@ def page(design: Design, arms: Arms, checked: CheckedClaims, plots: Sequence[Plo
         *(f"![{plot.title}]({FIGURES}/{plot.name}.png)\n\n{plot.caption}\n" for plot in front),
         f"**{label[:1].upper()}{label[1:]}.** {_state(design, arms)}",
         "",
-        "[findings.md](findings.md) describes the surprising results. Each was checked in a second way.",
+        f"[findings.md](findings.md) describes {findings}",
         "",
     ]
     grids = [
@@ -116,8 +119,7 @@ def _answers(
     for name in dict.fromkeys(d.line.name for d in gained):
         words = [d.line.plain_verdict for d in gained if d.line.name == name]
         higher, lower = words.count("higher"), words.count("lower")
-        shown = "pass@1" if name.startswith("avg") else name
-        lines.append(f"{shown}: {higher} higher, {lower} lower, {len(words) - higher - lower} others")
+        lines.append(f"{_shown(name)}: {higher} higher, {lower} lower, {len(words) - higher - lower} others")
     counted = "\n".join(f"- {line}" for line in lines)
     answers = [f"The gains in both tasks (*others* are not resolved, or equal):\n\n{counted}"]
     if claimed := [(scale, [c for verdicts in papers.values() for c in verdicts]) for scale, papers in checked.items()]:
@@ -147,7 +149,7 @@ def _state(design: Design, arms: Arms) -> str:
     """How much of the design is finished."""
     counts = [len(m.seeds) for m in arms.values() if m.trained]
     declared = len(design.arms) * len(design.families)
-    study = f"{len(design.arms)} arms in {len(design.families)} families"
+    study = f"{len(design.arms)} arms in {len(design.families)} tasks"
     if set(counts) == {design.seeds} and len(counts) == declared:
         return f"Finished: {study}, {design.seeds} seeds each."
     done = f"{min(counts)} to {max(counts)} of {design.seeds}"
@@ -178,7 +180,7 @@ METHODS: tuple[tuple[str, tuple[Column, ...], str], ...] = (
     (
         "Methods: accuracy",
         ACCURACY,
-        "Means over the family's three benchmarks [95 % interval over problems. With two or more seeds, also over "
+        "Means over the task's three benchmarks [95 % interval over problems. With two or more seeds, also over "
         "seeds].",
     ),
     (
@@ -219,15 +221,15 @@ def _gains(design: Design, differences: Sequence[StudyDifference]) -> Grid:
     for d in differences:
         cells = rows.setdefault((d.scale, d.paper, f"{d.a} − {d.b}", _seeds(d.line)), [])
         cells += [difference_text(d.line), d.line.plain_verdict]
-    names = dict.fromkeys(d.line.name for d in differences)
+    names = dict.fromkeys(_shown(d.line.name) for d in differences)
     return Grid(
         "Gains over each method's own reference",
-        ("family", "paper", "difference", "seeds", *(text for name in names for text in (name, "word"))),
+        ("task", "paper", "difference", "seeds", *(text for name in names for text in (name, "verdict"))),
         tuple((*key, *cells) for key, cells in rows.items()),
         (
             "A gain is a mean over the benchmarks, in points, paired by problem [95 % interval]. The p-value decides "
-            "the word, after Holm's correction for all gains of the family in this metric. *Equal* means within "
-            f"{100 * next(iter(design.margins.values())):g} points. As registered, the word is about trainings like "
+            "the verdict, after Holm's correction for all gains of the task in this metric. *Equal* means within "
+            f"{100 * next(iter(design.margins.values())):g} points. As registered, the verdict is about trainings like "
             "these seeds. A collapse that no seed shows is not counted.",
         ),
     )
@@ -245,7 +247,7 @@ def _claims(checked: CheckedClaims) -> Grid:
         ("paper", "claim", "where", "seeds", *(text for scale in checked for text in (scale, "difference"))),
         tuple(rows),
         (
-            "The registered rule decides each claim, with Holm's correction for the paper's claims in the family. "
+            "The registered rule decides each claim, with Holm's correction for the paper's claims in the task. "
             "*appears* means that the claim holds, and *reversed* that the opposite holds. The column *difference* "
             "lists each comparison that decides the claim, with its corrected p. The unit is points, or the unit of "
             "the curve. A comparison is about short, long or rare problems, their mean, or a curve.",
@@ -277,11 +279,11 @@ def _placebos(design: Design, differences: Sequence[StudyDifference]) -> Grid:
         rows.append((*key, _seeds(of_method[0].line), first, second, outcomes.placebo_outcome(design, of_method)))
     return Grid(
         "Placebos: the method minus itself with its signal shuffled",
-        ("family", "paper", "method", "seeds", "− shuffled in the group", "− shuffled in the response", "outcome"),
+        ("task", "paper", "method", "seeds", "− shuffled in the group", "− shuffled in the response", "outcome"),
         tuple(rows),
         (
-            "Differences in avg, in points, as means over the benchmarks. Holm's correction is for all placebo "
-            "comparisons of the family.",
+            "Differences in pass@1, in points, as means over the benchmarks. Holm's correction is for all placebo "
+            "comparisons of the task.",
         ),
     )
 
@@ -289,7 +291,7 @@ def _placebos(design: Design, differences: Sequence[StudyDifference]) -> Grid:
 def _controls(differences: Sequence[StudyDifference]) -> Grid:
     return Grid(
         "Controls",
-        ("family", "difference", "seeds", "avg, points", "p (Holm)", "word"),
+        ("task", "difference", "seeds", "pass@1, points", "p (Holm)", "verdict"),
         tuple(
             (
                 d.scale,
@@ -306,6 +308,10 @@ def _controls(differences: Sequence[StudyDifference]) -> Grid:
             "control, and each control with the untrained base model.",
         ),
     )
+
+
+def _shown(metric: str) -> str:
+    return "pass@1" if metric.startswith("avg") else metric
 
 
 def _seeds(line: Line) -> str:

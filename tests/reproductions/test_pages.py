@@ -26,7 +26,7 @@ DECLARED = list(NUMBER)
 def coverage(key: str) -> list[list[str]]:
     """The rows of a page's table of coverage, three cells each."""
     page = (FOLDER / key / "README.md").read_text()
-    section = page.partition("## Coverage: every table, figure, ablation and analysis\n")[2].partition("\n## ")[0]
+    section = page.partition("## How to run each table, figure, ablation and analysis\n")[2].partition("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("|")]
     return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines[2:]]
 

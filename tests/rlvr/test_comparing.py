@@ -286,8 +286,8 @@ def test_a_page_says_under_each_table_how_many_tests_and_what_each_seed_has(tmp_
     assert "Each seed on b, avg@1: A 62.5, 62.5, 62.5; B 87.5, 87.5, 12.5." in text[first:second]
     assert "B: 1 of 3 seeds collapsed: the mean of all is 62.5, of the others 87.5." in text[first:second]
     # two families of two tests: 1 - 0.95^2
-    assert "All 2 tables: Each of the 2 families errs in up to 5 % of such tables. " in text
-    assert "At least one of them errs in up to 10 % of such tables." in text
+    assert "All 2 tables: Suppose that no arm differs from another. Each of the 2 differences then has a false" in text
+    assert "At least one difference has a false verdict in up to 10 % of such tables." in text
     assert "collapsed" not in text[second:]
 
 

@@ -303,8 +303,9 @@ def test_a_table_of_several_families_says_how_often_it_errs() -> None:
     families = [corrected(lines, "own") for lines in rows]
     assert whole_table(families[:1]) == ""
     assert whole_table(families) == (
-        "Each of the 2 families errs in up to 5 % of such tables. At least one of them errs in up to 10 % of such "
-        "tables. Corrected over all 4 comparisons, 0 of 4 differences stay resolved."
+        "Suppose that no arm differs from another. Each of the 2 differences then has a false verdict in up to 5 % of "
+        "such tables. At least one difference has a false verdict in up to 10 % of such tables. With one correction over "
+        "all 4 comparisons, 0 of the 4 verdicts *higher* or *lower* remain."
     )
 
 
