@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.pages import made_by, write
+from evals.files import json_lines
 from evals.grading import Grader
 from evals.grading.equivalence import DEFAULT, UnscorableError, compared
 from evals.grading.expression import parse, symbols
@@ -181,7 +182,7 @@ def own_pairs(name: str, path: Path) -> Iterator[Pair]:
     in .jsonl a row per pair, of which a third is `held_out`."""
     family = ""
     if path.suffix == ".jsonl":
-        for row in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
+        for row in map(json.loads, json_lines(path)):
             if row["held_out"] == name.endswith("held_out"):
                 both = row["gold"], row["response"]
                 kind, name_of_policy = ("response", row["policy"]) if row["policy"] else ("answer", "")
@@ -203,7 +204,7 @@ def with_texts(pairs: Sequence[Pair], folders: Sequence[Path]) -> list[Pair]:
     texts: dict[str, tuple[str, str]] = {}
     for folder in folders:
         for path in sorted(folder.glob("*.jsonl")):
-            for line in path.read_text(encoding="utf-8").splitlines():
+            for line in json_lines(path):
                 row = json.loads(line)
                 both = str(row["gold"]), str(row["prediction"])
                 texts[digest(*both)] = both  # not the joined one: in files of many sources it meets other pairs
@@ -256,7 +257,7 @@ QUOTED = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)'")
 def candidates(path: str, text: str) -> Iterator[tuple[list[str], list[str]]]:
     """(texts that may be golds, texts that may be answers) of each record of a file. A test file is one record."""
     if path.endswith((".json", ".jsonl")):
-        cases = json.loads(text) if text.startswith("[") else [json.loads(line) for line in text.splitlines() if line]
+        cases = json.loads(text) if text.startswith("[") else [json.loads(line) for line in text.split("\n") if line]
         records = [[*leaves(case)] for case in cases]
     elif path.endswith(".py"):
         records = [[*constants(ast.parse(text))]]
@@ -348,7 +349,7 @@ def math_verify(pairs: Sequence[Pair], kept: Path | None = None) -> list[bool]:
     about = f"{version('math-verify')} {MATH_VERIFY_S} s"
     rows = [(pair.kind, *pair.texts) for pair in pairs]
     keys = [f"{about} {kind} {digest(gold, answer)}" for kind, gold, answer in rows]
-    known = dict(map(json.loads, kept.read_text("utf-8").splitlines())) if kept and kept.exists() else {}
+    known = dict(map(json.loads, json_lines(kept))) if kept and kept.exists() else {}
     unknown = {key: row for key, row in zip(keys, rows, strict=True) if key not in known}
     print(f"math-verify: {len(set(keys)) - len(unknown)} verdicts kept, {len(unknown)} to come", file=sys.stderr)
     with ExitStack() as stack:

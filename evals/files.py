@@ -13,6 +13,7 @@ import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -199,6 +200,11 @@ def read_jsonl_from(path: Path, offset: int, *fields: str) -> list[tuple[dict[st
     return rows
 
 
+def json_lines(path: Path) -> list[str]:
+    """The lines of JSON Lines that are not empty. Only a line feed ends a line: JSON may hold U+2028 as it is."""
+    return [line for line in path.read_text(encoding="utf-8").split("\n") if line.strip()]
+
+
 def last_row(path: Path, *fields: str) -> dict[str, Any] | None:
     """The object of the last complete line, or None without one.
 
@@ -228,6 +234,17 @@ def file_sha256(path: Path) -> str:
     """SHA-256 of a file's content, in hex."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def content_sha256(path: Path) -> str:
+    """SHA-256 of a file. Read again only if the file has changed since (its size, times or inode)."""
+    at = path.stat()
+    return _content_sha256(os.fspath(path), at.st_size, at.st_mtime_ns, at.st_ctime_ns, at.st_ino)
+
+
+@lru_cache(maxsize=100_000)
+def _content_sha256(path: str, *_: int) -> str:
+    return file_sha256(Path(path))
 
 
 def text_sha256(text: str) -> str:
@@ -279,12 +296,27 @@ def differing_files(folder: Path, expected: dict[str, str]) -> list[str]:
     return problems
 
 
+PROBE_S = 0.5  # `is_locked` of another process holds a folder for a much shorter time
+
+
+def is_locked(folder: Path) -> bool:
+    """Whether a process holds the folder (`locked`). Several processes can ask at once."""
+    import fcntl
+
+    try:
+        with (folder / ".lock").open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except (FileNotFoundError, BlockingIOError) as error:
+        return isinstance(error, BlockingIOError)
+    return False
+
+
 @contextmanager
-def locked(folder: Path, busy: str | None = None, *, name: str = ".lock", wait_s: float = 0) -> Iterator[None]:
+def locked(folder: Path, busy: str | None = None, *, name: str = ".lock", wait_s: float = PROBE_S) -> Iterator[None]:
     """Hold a folder (its file `name`). The lock goes with the process, however it ends.
 
     Raises:
-        BusyError: another process holds it. `busy` is the message.
+        BusyError: another process holds it, after `wait_s` too. `busy` is the message.
     """
     from filelock import FileLock, Timeout
 

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from evals.errors import UsageError
+from evals.files import content_sha256
 from evals.gguf import how_to_convert, is_gguf
 
 DESCRIPTION = (  # the files of a model beside its configuration and weights
@@ -62,6 +63,5 @@ def model_fingerprint(model_path: str | Path) -> str:
     folder = model_folder(model_path)
     whole = hashlib.sha256()
     for path in sorted({path for pattern in FILES for path in folder.glob(pattern)}):
-        with path.open("rb") as file:
-            whole.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+        whole.update(f"{path.name} {content_sha256(path)}\n".encode())
     return whole.hexdigest()

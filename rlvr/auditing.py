@@ -219,7 +219,7 @@ def _of_curves(paths: Sequence[Path], options: AuditOptions, reads: list[Read]) 
     """The evidence of training curves."""
     from evals.answer_files.read import of_curve
     from evals.audit.curve_evidence import curve_evidence
-    from evals.audit.curves import read_curve
+    from evals.audit.curves import read_curves
     from evals.audit.tool_faults import known_faults
     from evals.audit.verl_settings import verl_settings
     from evals.convert import refuse_converted
@@ -230,19 +230,24 @@ def _of_curves(paths: Sequence[Path], options: AuditOptions, reads: list[Read]) 
     for path in paths:
         refuse_converted(path)
     names, texts = _names(paths), [path.read_text(errors="replace") for path in paths]
-    curves = {
-        name: read_curve(
-            text, name=str(path), step=reading.columns.get("step"), wanted=[metric], conditions=reading.rows
+    curves, files_of_curves, faults = {}, [], list[str]()
+    for name, path, text in zip(names, paths, texts, strict=True):
+        curves_of_file = read_curves(
+            text,
+            name=str(path),
+            step=reading.columns.get("step"),
+            wanted=[metric],
+            conditions=reading.rows,
+            seeds=files != "recipes",
         )
-        for name, path, text in zip(names, paths, texts, strict=True)
-    }
+        for seed, curve in curves_of_file.items():
+            curves[" ".join(filter(None, [name if len(paths) > 1 or not seed else "", seed]))] = curve
+            files_of_curves.append(str(path))
+            faults += known_faults(text, curve)
     settings = verl_settings(texts[0])
     evidence = curve_evidence(curves, metric, problems=options.problems, settings=settings, recipes=files == "recipes")
-    reads += [of_curve(str(path), curve, metric) for path, curve in zip(paths, curves.values(), strict=True)]
-    faults = (known_faults(text, curves[name]) for name, text in zip(names, texts, strict=True))
-    return replace(
-        evidence, faults=tuple(dict.fromkeys(fault for faults_of_curve in faults for fault in faults_of_curve))
-    )
+    reads += [of_curve(file, curve, metric) for file, curve in zip(files_of_curves, curves.values(), strict=True)]
+    return replace(evidence, faults=tuple(dict.fromkeys(faults)))
 
 
 def _of_samples(paths: Sequence[Path], options: AuditOptions, progress: Count, reads: list[Read]) -> Evidence:
@@ -343,7 +348,8 @@ def _table(path: Path, reading: Reading) -> tuple[pd.DataFrame, Read | None]:
         raise UsageError(f"{error}{curve}\nFor verdicts alone, type {verdicts}") from error
     if not file.labelled:
         raise UsageError(
-            f"{path}: no verdicts of the authors. {file.note or 'The file has none'}. A curve needs metric=NAME"
+            f"{path}: no verdicts of the authors. {file.note or 'The file has none'}. To compute our score, type "
+            f"rlvr grade {path}. A curve needs metric=NAME"
         )
     of_programs = programs(file)
     letters = are_letters(sample.gold for sample in file.rows)

@@ -405,21 +405,21 @@ def _policy_effects(used: str, path: Path, reasoning: str) -> list[PolicyEffect]
     from evals.code_execution.programs import POLICIES as PROGRAMS
     from evals.grading import Grade, Grader
     from evals.grading.extraction import POLICIES
-    from evals.grading.reasoning import graded_part
+    from evals.grading.reasoning import graded_row
     from evals.grading.verdicts import WITHHELD, Verdict
 
     if used not in (*POLICIES, *PROGRAMS):
         return []
-    columns = ("gold", "response", "finish_reason", "verdict", "answer")
+    columns = ("gold", "response", "finish_reason", "verdict", "answer", "thought_begun")
     rows = pq.read_table(path, columns=list(columns)).to_pylist()
     grades = [Grade(Verdict(row["verdict"]), row["answer"]) for row in rows]
-    triples = [(row["gold"], row["response"], row["finish_reason"]) for row in rows]
-    withheld = {place for place, (_, _, finish) in enumerate(triples) if finish in WITHHELD}
+    responses = [(row["gold"], row["response"], row["finish_reason"], bool(row["thought_begun"])) for row in rows]
+    withheld = {place for place, row in enumerate(rows) if row["finish_reason"] in WITHHELD}
     if used in PROGRAMS:
-        parts = [(gold, *graded_part(response, finish, reasoning)) for gold, response, finish in triples]
+        parts = [graded_row(row, reasoning) for row in responses]
         with ProgramGrader() as programs:
             return policy_effects(parts, grades, programs, used, tuple(PROGRAMS), of_engine=withheld)
-    return policy_effects(triples, grades, Grader(reasoning=reasoning), used, of_engine=withheld)
+    return policy_effects(responses, grades, Grader(reasoning=reasoning), used, of_engine=withheld)
 
 
 # -- files of answers ----------------------------------------------------------------------------------------------

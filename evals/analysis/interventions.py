@@ -115,7 +115,8 @@ class Sampling:
         decoding: its max_tokens counts the whole response. n: continuations of each prefix.
         folder: for samples and verdicts: the same call resumes, and samples of other settings are refused.
         seed: of the sampling, and of what an intervention chooses at random.
-        policy: how answers are extracted (`evals.grading.extraction`): that of the prompt.
+        policy: how answers are extracted (`evals.grading.extraction`): that of the run's verdicts.
+        reasoning: the part of a response that is graded (`evals.grading.reasoning`): that of the run's verdicts.
         engine: one that takes token ids (not a server). None: transformers with the subject's model.
     """
 
@@ -124,6 +125,7 @@ class Sampling:
     folder: Path
     seed: int = 0
     policy: str = "boxed_last"
+    reasoning: str = "after"
     engine: Engine | None = None
 
     def with_engine(self, model_path: str) -> Engine:
@@ -176,6 +178,7 @@ def measure(
         seed=sampling.seed,
         model_path=model_path,
         folder=sampling.folder,
+        reasoning=sampling.reasoning,
     )
     return pd.read_parquet(path)
 

@@ -115,7 +115,8 @@ def over_steps(
     means = [mean_over_seeds(curves, metric).assign(panel=metric) for metric in panels]
     numbers = pd.concat(means, ignore_index=True)
     of_run = numbers.groupby("model", sort=False)
-    steps, seeds = of_run["step"].nunique(), of_run["seeds"].max()
+    steps, most, fewest = of_run["step"].nunique(), of_run["seeds"].max(), of_run["seeds"].min()
+    seeds = {run: f"{fewest[run]} to {most[run]}" if fewest[run] < most[run] else str(most[run]) for run in steps.index}
     window = max(1, int(steps.max()) // SMOOTHING) if smooth else 1
     without = [run for run in names if run not in steps]
     texts = [
@@ -123,6 +124,9 @@ def over_steps(
         "Steps and training seeds: " + ", ".join(f"{run} {steps[run]:,}, {seeds[run]}" for run in steps.index) + ".",
         f"Without such curves: {', '.join(without)}." if without else "",
         "Lines: means over seeds; bands: pointwise 95 % t-intervals over seeds (none of one seed).",
+        "Where a seed has no value, as after it diverged, the mean is over the others."
+        if (fewest < most).any()
+        else "",
         f"Pale: every step; strong: centred moving average of {window} steps." if window > 1 else "",
     ]
     return band_lines(

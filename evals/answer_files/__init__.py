@@ -33,7 +33,7 @@ from evals.files import write_jsonl
 from evals.grading import Conventions, Explanation, Grade, Grader, Response
 from evals.grading.equivalence import DEFAULT
 from evals.grading.extraction import POLICIES
-from evals.grading.reasoning import graded_part, has_marker
+from evals.grading.reasoning import graded_row, has_thought
 from evals.grading.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def grade_file(
     _check_explain(explain, policy, len(rows))
 
     grader = _grader(policy, conventions, reasoning)
-    graded = _triples(rows, policy, reasoning)
+    graded = _responses(rows, policy, reasoning)
     units = ("rows", "problems whose answers are compared", "other policies")
     of_rows, of_problems, of_policies = (progress and partial(progress, unit) for unit in units)
     grades = _with_errors(rows, grader.grade_responses(graded, policy, of_rows))
@@ -100,7 +100,7 @@ def grade_file(
         write_jsonl(target, with_columns(rows, our_columns), str)  # a Parquet file may hold images or times
     failed = {place for place, row in enumerate(rows) if row.sampling_error is not None}
     effects = policy_effects(graded, grades, grader, policy, policies, of_policies, failed)
-    explanations = _explanations(explain, graded, grades, grader, policy)
+    explanations = _explanations(explain, rows, grades, grader, policy)
     answers = {id(row): grade.answer for row, grade in zip(rows, grades, strict=True)}
     return GradeReport(
         file=", ".join(map(str, paths)),
@@ -114,7 +114,7 @@ def grade_file(
         out=None if target is None else str(target),
         policy=policy,
         reasoning=reasoning,
-        thoughts=sum(has_marker(row.response) for row in rows),
+        thoughts=sum(has_thought(row.exchange) for row in rows),
         policies=effects,
         conventions=[] if policy in PROGRAMS else convention_effects(rows, grades, conventions),
         advice=_advice(rows, grades, effects, policy),
@@ -173,17 +173,14 @@ def _check_explain(explain: Sequence[int] | Literal["wrong"], policy: str, rows:
         raise UsageError("explain: expected none, the answers are programs")
 
 
-def _triples(rows: Sequence[Sample], policy: str, reasoning: str) -> list[Response]:
-    """Gold, response and finish reason of each row. A program's response is cut to its graded part here."""
-    triples = [(row.to_grade, row.response, row.finish_reason) for row in rows]
-    if policy not in PROGRAMS:
-        return triples
-    return [(gold, *graded_part(response, finish, reasoning)) for gold, response, finish in triples]
+def _responses(rows: Sequence[Sample], policy: str, reasoning: str) -> list[Response]:
+    """Each row as the grader takes it. A program's response is cut to its graded part here."""
+    return [graded_row(row.exchange, reasoning) if policy in PROGRAMS else row.exchange for row in rows]
 
 
 def _explanations(
     explain: Sequence[int] | Literal["wrong"],
-    triples: Sequence[Response],
+    rows: Sequence[Sample],
     grades: Sequence[Grade],
     grader: Grader | ProgramGrader,
     policy: str,
@@ -193,7 +190,10 @@ def _explanations(
         return {}
     if explain == "wrong":
         explain = [n for n, grade in enumerate(grades, 1) if grade.verdict is Verdict.WRONG][:SHOWN]
-    explained = {n: (grader.explain(*triples[n - 1][:2], policy), grades[n - 1]) for n in explain}
+    explained = {
+        n: (grader.explain(row.to_grade, row.response, policy, bool(row.thought_begun)), grades[n - 1])
+        for n, row in ((n, rows[n - 1]) for n in explain)
+    }
     return {n: replace(how, verdict=grade.verdict, reason=grade.reason) for n, (how, grade) in explained.items()}
 
 

@@ -136,6 +136,11 @@ def with_values(
     lists = {
         name: column for name, column in rest.items() if isinstance(column, list) and (columnar or name in _PER_SAMPLE)
     }
+    if several and len(texts) > 1 and rest.get("expected") is not None and "expected" not in lists:
+        raise UsageError(
+            f"expected: one verdict for {len(texts)} responses. It may be the verdict of their majority. To read the "
+            "verdicts alone, type `columns=id:PATH,correct:PATH`. To grade the responses, leave expected out"
+        )
     lengths = {"response": len(results), **{name: len(column) for name, column in lists.items()}}
     if len(set(lengths.values())) > 1:
         raise UsageError(f"lists of other lengths: {', '.join(f'{name} {length}' for name, length in lengths.items())}")

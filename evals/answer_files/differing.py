@@ -15,7 +15,7 @@ from evals.code_execution.programs import POLICIES as PROGRAMS
 from evals.grading import Conventions, Grade, Grader, Response
 from evals.grading.extraction import POLICIES, locate
 from evals.grading.grader import outcome
-from evals.grading.reasoning import graded_part
+from evals.grading.reasoning import graded_row
 from evals.grading.verdicts import Verdict
 from evals.markdown import code
 
@@ -76,14 +76,14 @@ def differing(
         and grade.verdict != Verdict.UNSCORED
         and (grade.verdict == Verdict.CORRECT) != row.expected
     ]
-    triples = [(rows[i].to_grade, rows[i].response, rows[i].finish_reason) for i in differing_rows]
+    responses = [rows[i].exchange for i in differing_rows]
     if isinstance(grader, ProgramGrader):
-        parts = [(gold, *graded_part(response, finish, reasoning)) for gold, response, finish in triples]
+        parts = [graded_row(row, reasoning) for row in responses]
         return _programs_differing(rows, grades, _by_others(grader, parts, policy, PROGRAMS), differing_rows)
-    by_policy = _by_others(grader, triples, policy, POLICIES)
+    by_policy = _by_others(grader, responses, policy, POLICIES)
     of_file: Sequence[Grade] = []
     if decided not in (None, (policy, grader.reasoning)):
-        of_file = replace(grader, reasoning=decided[1]).grade_responses(triples, decided[0])
+        of_file = replace(grader, reasoning=decided[1]).grade_responses(responses, decided[0])
     options = [
         _option(rows[i].gold, grades[i].answer or "", grader.conventions, bool(rows[i].expected))
         for i in differing_rows
@@ -108,10 +108,10 @@ def differing(
 
 
 def _by_others(
-    grader: Grader | ProgramGrader, triples: Sequence[Response], policy: str, policies: Iterable[str]
+    grader: Grader | ProgramGrader, responses: Sequence[Response], policy: str, policies: Iterable[str]
 ) -> dict[str, list[Grade]]:
     """The grades under each of the policies but the one in use."""
-    return {name: grader.grade_responses(triples, name) for name in policies if name != policy}
+    return {name: grader.grade_responses(responses, name) for name in policies if name != policy}
 
 
 def _option(gold: str, answer: str, conventions: Conventions, label: bool) -> str | None:

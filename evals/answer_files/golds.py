@@ -16,6 +16,7 @@ from evals.errors import UsageError
 from evals.paths import ABSENT, reach
 
 _TEXTS = ("problem", "prompt", "question")
+_ByRow = dict[int, tuple[str, ...]]
 
 
 @dataclass
@@ -23,12 +24,13 @@ class Golds:
     """The golds of another file, by the problem's id or else by its text.
 
     Attributes:
+        by_id, by_text: the golds of each row with this key, by the row's number.
         used: a sample was found in it.
     """
 
     file: Path
-    by_id: Mapping[str, tuple[str, ...]]
-    by_text: Mapping[str, tuple[str, ...]]
+    by_id: Mapping[str, _ByRow]
+    by_text: Mapping[str, _ByRow]
     used: bool = field(default=False)
 
     @classmethod
@@ -60,24 +62,36 @@ class Golds:
                 f"gold={file}, row {empty[0]}: {golds_of_row.why if isinstance(golds_of_row, Unread) else why}. "
                 f"{len(empty)} of {len(golds)} rows have none. Delete them, and read with rows= the responses to others"
             )
-        return cls(
-            file,
-            {str(row["problem_id"]): golds_of_row for row, golds_of_row in golds if "problem_id" in row},
-            {_plain(row[key]): golds_of_row for row, golds_of_row in golds for key in _TEXTS if key in row},
-        )
+        by_id: dict[str, _ByRow] = {}
+        by_text: dict[str, _ByRow] = {}
+        for number, (row, golds_of_row) in enumerate(golds, 1):
+            if "problem_id" in row:
+                by_id.setdefault(str(row["problem_id"]), {})[number] = golds_of_row
+            for text in (row[key] for key in _TEXTS if key in row):
+                by_text.setdefault(_plain(text), {})[number] = golds_of_row
+        return cls(file, by_id, by_text)
 
     def fill(self, sample: Sample) -> Sample:
         """The sample with its gold of this file, or where there is none, with its own.
 
         Raises:
-            UsageError: it has none of its own either.
+            UsageError: it has none of its own either, or rows of the file give it different ones.
         """
-        golds = self.by_id.get(sample.problem_id, self.by_text.get(_plain(sample.problem)))
-        self.used = self.used or golds is not None
-        if golds is None and not sample.golds:
+        rows = self.by_id.get(sample.problem_id, self.by_text.get(_plain(sample.problem), {}))
+        self.used = self.used or bool(rows)
+        if not rows and not sample.golds:
             ids = f". Its ids are {', '.join([*self.by_id][:3])}, ..." if self.by_id else ""
             raise UsageError(f"gold={self.file} has no answer for problem {short(sample.problem_id)}{ids}")
-        return sample if golds is None else replace(sample, golds=golds)
+        first, golds = next(iter(rows.items()), (0, sample.golds))
+        for number, golds_of_row in rows.items():
+            if golds_of_row != golds:
+                gold, other_gold = (short(", ".join(texts)) for texts in (golds, golds_of_row))
+                raise UsageError(
+                    f"gold={self.file}: problem {short(sample.problem_id)} has the answer {gold} in row {first} and "
+                    f"{other_gold} in row {number}. Delete one of these rows. If they are two problems, give each its "
+                    "own problem_id"
+                )
+        return replace(sample, golds=golds)
 
 
 def _as_gold(row: Mapping[str, object], columns: Mapping[str, str]) -> dict[str, object]:

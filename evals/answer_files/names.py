@@ -30,7 +30,7 @@ PROBLEMS = frozenset(["problem", "question", "problem_text", "question_text"])
 ROW_IDS = _words("id idx uid index name key unique_id example_id example_idx prompt_id prompt_idx")
 VERDICTS = _words(
     """correct is_correct iscorrect correctness label acc accuracy score passed is_passed pass reward rewards verdict
-    exact_match em is_right right success solved resolved"""
+    exact_match em is_right right success solved is_solved resolved graded_list if_right true_false"""
 )
 MODELS = frozenset(["model", "model_name", "model_id", "generator"])
 BENCHMARKS = frozenset(["benchmark", "benchmark_name", "dataset", "dataset_name", "data_source", "task_name"])

@@ -53,8 +53,7 @@ def decided_by(path: Path, rows_format: str, rows: Sequence[Sample]) -> tuple[st
         identity = read_object(manifest, "identity", "record")
         assert identity is not None  # the file is there
         policy = protocols.recorded_policy(identity)
-        reasoning = protocols.recorded_value(identity, "reasoning") or "whole"  # as before there was a choice
-        return None if policy is None else (policy, reasoning)
+        return None if policy is None else (policy, protocols.recorded_reasoning(identity))
     stated = {row.graded_by for row in rows}
     if len(stated) != 1 or not isinstance(text := stated.pop(), str):
         return None

@@ -11,7 +11,7 @@ from statistics import median
 from evals.code_execution.program_grader import ProgramGrader
 from evals.grading import Grade, Grader, Progress, Response
 from evals.grading.extraction import POLICIES
-from evals.grading.reasoning import READ, has_marker
+from evals.grading.reasoning import READ, has_thought
 from evals.grading.verdicts import Verdict
 
 FORMS = ("boxed_last", "answer_line", "answer_tag", "hashes")  # that a response is written in. Others take any number
@@ -20,9 +20,9 @@ LONG = 500  # characters: such responses are no bare answers
 BARE = 3  # words: a file whose responses have no more holds bare answers
 
 
-def is_bare(response: str) -> bool:
-    """Whether a response is nothing but an answer."""
-    return 0 < len(response.split()) <= BARE
+def is_bare(response: str, words: int = 0) -> bool:
+    """Whether a response is nothing but an answer, beside a gold of so many words."""
+    return 0 < len(response.split()) <= max(BARE, 2 * words)
 
 
 def are_letters(golds: Iterable[str]) -> bool:
@@ -96,11 +96,11 @@ def _alternatives(
     rows: Sequence[Response], grader: Grader | ProgramGrader, used: str, policies: Sequence[str]
 ) -> list[tuple[str, str, Grader | ProgramGrader]]:
     """Name, policy and grader of each other way to grade the rows."""
-    letters = all(isinstance(gold, str) and LETTER.fullmatch(gold.strip()) for gold, _, _ in rows)
+    letters = all(isinstance(gold, str) and LETTER.fullmatch(gold.strip()) for gold, *_ in rows)
     left_out = {used} if letters else {used, "letter"}
-    left_out |= {"whole"} if rows and median(len(response) for _, response, _ in rows) > LONG else set()
+    left_out |= {"whole"} if rows and median(len(response) for _, response, *_ in rows) > LONG else set()
     plain = [(policy, policy, grader) for policy in policies if policy not in left_out]
-    if not isinstance(grader, Grader) or not any(has_marker(response) for _, response, _ in rows):
+    if not isinstance(grader, Grader) or not any(map(has_thought, rows)):
         return plain
     [reasoning] = set(READ) - {grader.reasoning}
     by = replace(grader, reasoning=reasoning)

@@ -13,7 +13,7 @@ from evals.answer_files.prose import note
 from evals.answer_files.sample import Sample
 from evals.code_execution.program_grader import is_gold
 from evals.grading.extraction import extract
-from evals.grading.reasoning import graded_part
+from evals.grading.reasoning import graded_row
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,7 +118,7 @@ def of_curve(file: str, curve: pd.DataFrame, metric: str) -> Read:
 def extracted(sample: Sample, letters: bool = False) -> str | None:
     """The answer of a sample wherever it stands, as an audit reads it: its letter where golds are `letters`; the whole
     of a bare answer that holds no other."""
-    part, _ = graded_part(sample.response, sample.finish_reason)
+    _, part, _ = graded_row(sample.exchange)
     answers = (extract(part, policy).answer for policy in (("letter",) if letters else ("answer_tag", "qwen")))
     bare = part.strip() if is_bare(part) else None
     return next((answer for answer in answers if answer is not None), bare)

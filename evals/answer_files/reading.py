@@ -286,7 +286,7 @@ def _of_rows(
             kind = NoGoldError if isinstance(error, NoGoldError) else UsageError
             raise kind(f"{path}, row {number}: {error}") from error
     if form.about.name == "lm_eval":
-        samples = _without_filters(samples)
+        samples = _without_filters(objects, samples)
     return _Part(path, form, objects, samples, note)
 
 
@@ -383,12 +383,14 @@ def _check_golds(parts: Iterable[_Part]) -> None:
                 )
 
 
-def _without_filters(samples: Sequence[tuple[int, Sample]]) -> list[tuple[int, Sample]]:
+def _without_filters(
+    objects: Sequence[Mapping[str, object]], samples: Sequence[tuple[int, Sample]]
+) -> list[tuple[int, Sample]]:
     """One row a sample: lm-eval writes a sample again for each filter, with another verdict."""
     samples_by_place: dict[tuple[str, str, int], tuple[int, Sample]] = {}
     turn: dict[tuple[str, str, str], int] = {}
     for number, sample in samples:
-        key = (sample.problem_id, sample.response, ",".join(sample.labels))
+        key = (sample.problem_id, sample.response, str(objects[number - 1].get("filter")))
         turn[key] = turn.get(key, -1) + 1  # equal responses of one filter are different samples
         at = (*key[:2], turn[key])
         row, first = samples_by_place.get(at, (number, sample))

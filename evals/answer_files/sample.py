@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 
+from evals.grading import Response
 from evals.grading.verdicts import WITHHELD
 
 BENCHMARK = "answers"  # the name for samples that have none
@@ -24,6 +25,7 @@ class Sample:
         expected: the verdict of the authors that is compared with ours.
         their_answer: what the authors extracted.
         read_gold: the value in a gold in prose, which is one of the golds.
+        thought_begun: the prompt began the thought.
         several: the file lists several golds, any of which is right, or all of which are one.
         extras: the file's own columns, which are written out again. Parts of a benchmark among them.
     """
@@ -42,6 +44,7 @@ class Sample:
     tokens: int | None = None
     step: str | int | float | None = None
     graded_by: str | None = None
+    thought_begun: bool | None = None
     several: bool = False
     read_gold: str | None = None
     extras: Mapping[str, object] = field(default_factory=dict)
@@ -55,6 +58,11 @@ class Sample:
     def to_grade(self) -> str | tuple[str, ...]:
         """The gold as the grader takes it: a tuple where any of several is right."""
         return self.golds if len(self.golds) > 1 else self.gold
+
+    @property
+    def exchange(self) -> Response:
+        """The response as the grader takes it."""
+        return self.to_grade, self.response, self.finish_reason, bool(self.thought_begun)
 
     @property
     def problem_of(self) -> tuple[str, str]:
@@ -79,7 +87,7 @@ class Sample:
 
 _WRITTEN = (
     *("response", "problem", "benchmark", "finish_reason", "sampling_error", "expected", "their_answer", "tokens"),
-    *("step", "graded_by"),
+    *("step", "graded_by", "thought_begun"),
 )
 
 

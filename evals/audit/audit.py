@@ -135,6 +135,9 @@ def _of_digits(match: Match, evidence: Evidence, chosen: Selection | None) -> li
     if match.first is None:
         return [Cause("not found", _nearest(match), points)]
     text, name = _words(match.first, evidence, match.printed.k), match.first.cause
+    if match.coarse:
+        has = f"{text or 'its own score'} has the printed digits only if the file rounds its scores"
+        return [Cause("not found", f"{has}, by up to {50 * match.coarse:g} points", points)]
     largest = not match.first.choices and evidence.recipes and evidence.checkpoints >= MIN_CHECKPOINTS
     if largest:  # the ordinary one of several recipes is the largest, which is a choice
         name = "selection"
@@ -206,6 +209,8 @@ def _other_readings(match: Match, evidence: Evidence) -> str:
 def _of_rows(evidence: Evidence, row: pd.Series, printed: Printed) -> list[Cause]:
     """The faults of the rows behind a score, and of their verdicts."""
     causes = [Cause("another denominator", text) for text in missing(evidence, printed.unit)]
+    if evidence.untrained:
+        causes.append(Cause("another model", "the file's only score is of step 0, before the training"))
     if evidence.samples is None:
         return causes
     samples = evidence.at(row)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
 
+from evals.data.rows import number_of
 from evals.errors import UsageError
 
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -93,7 +94,7 @@ def _last_digit(number: Decimal) -> Decimal:
 
 
 def _floats(texts: Mapping[str, str]) -> dict[str, float]:
-    return {name: float(value) for name, value in texts.items()}
+    return {name: number_of(value) for name, value in texts.items()}
 
 
 def has_objects(text: str) -> bool:
@@ -235,7 +236,7 @@ def _values(text: str) -> dict[str, float]:
     for part in _BETWEEN.split(text):
         whole = _PHRASE.fullmatch(part)
         for name, value in [whole.groups()] if whole else _PAIR.findall(part):
-            values.setdefault(name.strip(), float(value))
+            values.setdefault(name.strip(), number_of(value))
     return values
 
 
@@ -264,7 +265,7 @@ def sections(text: str) -> Iterator[dict[str, float]]:
                 around.append((len(entry[1]), entry[2]))
             elif re.fullmatch(rf"{NUMBER}|\.?nan", entry[3], re.IGNORECASE):
                 number = entry[3].removeprefix(".") if entry[3].lower() == ".nan" else entry[3]
-                values["/".join([*(name for _, name in around), entry[2]])] = float(number)
+                values["/".join([*(name for _, name in around), entry[2]])] = number_of(number)
         yield values
 
 
@@ -279,10 +280,11 @@ def has_bars(text: str) -> bool:
         return False
     header, rows = _cells(lines[0]), [_cells(line) for line in lines[1:3] if not _RULER.fullmatch(line)]
     words = all(re.search(r"[^\W\d]", cell) and not _PAIR.search(cell) for cell in header)
-    numbers = bool(rows) and any(re.fullmatch(NUMBER, cell) for cell in rows[0])
+    numbers = bool(rows) and any(map(_NUMBER_CELL.fullmatch, rows[0]))
     return words and numbers and len(header) == len(rows[0]) > 1
 
 
+_NUMBER_CELL = re.compile(rf"({NUMBER})\s*%?")  # 30% is 30
 _RULER = re.compile(r"[\s|:+=-]*-[\s|:+=-]*")
 
 
@@ -300,11 +302,14 @@ def bars(text: str) -> Iterator[dict[str, float]]:
             continue
         if len(cells) != len(header):
             raise UsageError(f"line {number}: expected {len(header)} cells between bars, got {len(cells)}")
-        yield {
-            name: float(cell)
-            for name, cell in zip(header, cells, strict=True)
-            if re.fullmatch(rf"{NUMBER}|nan", cell, re.IGNORECASE)
-        }
+        nans = {name: float("nan") for name, cell in zip(header, cells, strict=True) if cell.lower() == "nan"}
+        yield nans | _numbers_in(header, cells)
+
+
+def _numbers_in(header: Sequence[str], cells: Sequence[str]) -> dict[str, float]:
+    """The numbers in the cells of a row, by the names in its header."""
+    matches = zip(header, map(_NUMBER_CELL.fullmatch, cells), strict=True)
+    return {name: number_of(match[1]) for name, match in matches if match}
 
 
 def stepped(text: str) -> list[dict[str, float]]:
@@ -314,9 +319,8 @@ def stepped(text: str) -> list[dict[str, float]]:
     header: list[str] = []
     for line in filter(str.strip, text.splitlines()):
         cells = _cells(line) if "|" in line else []
-        if header and len(cells) == len(header) and any(re.fullmatch(NUMBER, cell) for cell in cells):
-            numbers = zip(header, cells, strict=True)
-            tables[-1].append({name: float(cell) for name, cell in numbers if re.fullmatch(NUMBER, cell)})
+        if header and len(cells) == len(header) and (numbers := _numbers_in(header, cells)):
+            tables[-1].append(numbers)
         elif len(cells) > 1 and {*cells} & {*STEPS}:
             header = cells
             tables.append([])
@@ -335,7 +339,7 @@ def of_mlflow(text: str) -> list[dict[str, float]]:
     """A metric's file in a store of MLflow: time, value and step in each line. [] of any other text."""
     points = _MLFLOW.findall(text)
     lines = len(text.split("\n")) - text.endswith("\n")
-    return [{"step": int(step), "value": float(value)} for value, step in points] if lines == len(points) else []
+    return [{"step": int(step), "value": number_of(value)} for value, step in points] if lines == len(points) else []
 
 
 def _before(text: str, match: re.Match[str]) -> str:

@@ -9,19 +9,23 @@ from dataclasses import replace
 import pandas as pd
 
 from evals.audit.curves import EVALUATION
-from evals.audit.evidence import Evidence, resolution_of
+from evals.audit.evidence import FULL, Evidence, digits_of, resolution_of
 from evals.errors import UsageError
 from evals.suggest import expected
 
 SIZE = "n_problems"  # the column of a curve that says how many problems are behind its scores
+TOTALS = (SIZE, "total", "n", "denominator", "n_total", "num_total")  # columns with what counts are counts of
+_COUNT = re.compile(r"correct|solved|passed|right|successes|count", re.IGNORECASE)
+_NO_COUNT = re.compile(r"rate|pct|percent|ratio|share|fraction|acc|mean|avg|%|@", re.IGNORECASE)
 
 
 def _overwritten(curve: pd.DataFrame, metric: str) -> pd.DataFrame:
     """The points of a metric that a later line of the same step replaced."""
     rows = pd.DataFrame(curve.attrs.get("repeated", {}), columns=["step", metric])
     points = rows[["step", metric]].dropna()
-    kept = points.groupby("step")[metric].transform("last")
-    return pd.DataFrame(points[points[metric] != kept]).set_axis(["checkpoint", "value"], axis=1)
+    kept = points["step"].map(curve.set_index("step")[metric])
+    overwritten = pd.DataFrame(points[points[metric] != kept]).set_axis(["checkpoint", "value"], axis=1)
+    return overwritten.assign(resumed=curve.attrs.get("resumed", True))
 
 
 def in_percent(scores: pd.Series) -> bool:
@@ -37,19 +41,22 @@ def curve_evidence(
     settings: Mapping[str, object] | None = None,
     recipes: bool = False,
 ) -> Evidence:
-    """The checkpoints that curves evaluated; percentages become shares.
+    """The checkpoints that curves evaluated; percentages become shares, and so do counts beside their total.
 
     Args:
         curves: seed (or recipe) -> its curve. metric: a column. settings: of the run.
         problems: of the benchmark, if known; else what a column n_problems of the curves says.
         recipes: each curve is another recipe, of which the last value counts.
     Raises:
-        UsageError: a curve lacks the metric, or its values are neither shares nor percentages.
+        UsageError: a curve lacks the metric, its values are neither shares nor percentages, or are counts of no total.
     """
     parts, before = [], []
     for seed, curve in curves.items():
         if metric not in curve:
-            raise UsageError(f"metric: {expected(metric, [str(column) for column in curve if column != 'step'])}")
+            metrics = [str(column) for column in curve if column != "step"]
+            if not metrics:
+                raise UsageError(f"metric={metric}: {seed} has numbers for its steps alone, so it has no metric")
+            raise UsageError(f"metric: {expected(metric, metrics)}")
         before.append(_overwritten(curve, metric).assign(seed=seed))
         _refuse_nan(str(seed), curve, metric)
         points = curve[["step", metric]].dropna().set_axis(["checkpoint", "value"], axis=1)
@@ -57,30 +64,62 @@ def curve_evidence(
         if problems is None and SIZE in curve and curve[SIZE].nunique() == 1:
             problems = int(curve[SIZE].dropna().iloc[0])
     scores, overwritten = pd.concat(parts, ignore_index=True), pd.concat(before, ignore_index=True)
-    unit = 100 if in_percent(scores["value"]) else 1
+    total = _total(curves, metric, scores["value"], problems)
+    unit = total or (100 if in_percent(scores["value"]) else 1)
     lowest, highest = scores["value"].min(), scores["value"].max()
     if not 0 <= lowest <= highest <= unit:
         raise UsageError(
             f"metric={metric}: its values are {lowest:g} to {highest:g}. An audit needs shares from 0 to 1, or "
             "percentages from 0 to 100. A reward outside of them cannot be audited. To draw it, type rlvr curves FILE"
         )
+    written = pd.concat([scores["value"], overwritten["value"]])
+    in_text = (curve.attrs.get("digits", {}).get(metric, 0) for curve in curves.values())
+    digits = FULL if total else max(*map(digits_of, written), *in_text) + (2 if unit == 100 else 0)
     scores["value"] /= unit
     overwritten["value"] /= unit
-    beside = {} if recipes else _beside(curves, metric, unit)
+    beside = {} if recipes else _beside(curves, metric, 1 if total else unit)
+    untrained = not scores["checkpoint"].any() and all(curve["step"].max() > 0 for curve in curves.values())
     names: dict[int, str] = {}
     if recipes:
         ends = scores.groupby("seed", sort=False).tail(1)
         names = dict(enumerate(ends["seed"]))
         scores = ends.assign(checkpoint=range(len(ends)), seed="")
     return replace(
-        Evidence.of_scores(scores, problems, settings),
+        Evidence.of_scores(scores, problems or total, settings),
         overwritten=None if recipes else overwritten,
-        resolution=resolution_of(pd.concat([scores["value"], overwritten["value"]])),
+        resolution=resolution_of(digits),
         names=names,
         recipes=recipes,
         beside=beside,
         family=family_of(metric, beside),
         reward=metric if training_reward(metric) else "",
+        untrained=untrained,
+    )
+
+
+def _total(curves: Mapping[str, pd.DataFrame], metric: str, values: pd.Series, problems: int | None) -> int | None:
+    """The number that a metric's values are counts of. None if they are none.
+
+    Whole numbers are counts if the metric's name says so, or if they are no percentages of so many problems.
+
+    Raises:
+        UsageError: they are counts, and no column says of how many.
+    """
+    named = _COUNT.search(metric) is not None and _NO_COUNT.search(metric) is None
+    columns = [name for name in TOTALS if named and name != metric and all(name in curve for curve in curves.values())]
+    totals = {float(value) for name in columns[:1] for curve in curves.values() for value in curve[name].dropna()}
+    whole = max(totals, default=problems)
+    if not whole or (values % 1 != 0).any() or not 0 <= values.min() <= values.max() <= whole:
+        return None
+    if len(totals) == 1 and whole > 1:
+        return int(whole)
+    as_percentages = 100 / whole * (values * whole / 100).round()
+    if values.max() <= 1 or not (named or ((as_percentages - values).abs() > 0.5).any()):
+        return None
+    raise UsageError(
+        f"metric={metric}: its values are whole numbers from {values.min():g} to {values.max():g}, and may be counts "
+        f"of {whole:g} problems. If they are counts, add a column total to the file. If they are percentages, leave "
+        "out problems="
     )
 
 

@@ -25,7 +25,7 @@ from evals.audit.console import (
 )
 from evals.audit.json_tables import flat, table_in
 from evals.audit.notebook_text import notebook_text
-from evals.data.rows import TwiceError, are_numbers, is_json, parsed, refuse_twice, to_name, values_of
+from evals.data.rows import TwiceError, are_numbers, is_json, number_of, parsed, refuse_twice, to_name, values_of
 from evals.errors import UsageError
 
 Row = Mapping[str, object]  # a row of a file: a metric's number, or a word
@@ -48,6 +48,14 @@ def _verl(text: str) -> Iterable[Row]:
             if name:
                 row[name] = _cell(value, False)
         yield row
+
+
+def _is_trainer_state(text: str) -> bool:
+    """Whether a text is one JSON object with log_history, or the beginning of one, and no JSON Lines."""
+    if '"log_history"' not in text[:100_000]:
+        return False
+    first, _, rest = text.strip().partition("\n")
+    return first.startswith("{") and not (rest and _object(first) is not None)
 
 
 def _trainer_state(text: str) -> Iterable[Row]:
@@ -76,7 +84,7 @@ def _lighteval(text: str) -> Iterable[dict[str, float]]:
     seen: dict[str, int] = {}
     for task, value in _LIGHTEVAL.findall(text):
         seen[task] = seen.get(task, 0) + 1
-        yield {"step": seen[task], task: float(value)}
+        yield {"step": seen[task], task: number_of(value)}
 
 
 def _lines(text: str) -> Iterable[Row]:
@@ -121,7 +129,7 @@ def _cell(text: str, decimal_comma: bool) -> float | str:
     """The number in a cell, `30%` as 30; NaN where the file says so; the text of an empty cell or one of words."""
     bare = text.removesuffix("%").strip()
     bare = bare.replace(",", ".") if decimal_comma else bare
-    return float(bare) if _NUMBER.fullmatch(bare) or bare.lower() == "nan" else text
+    return number_of(bare) if _NUMBER.fullmatch(bare) or bare.lower() == "nan" else text
 
 
 def _separator(text: str) -> str | None:
@@ -139,7 +147,7 @@ def _reader(name: str, text: str) -> Callable[[str], Iterable[Row]]:
         return of_mlflow
     if ":::MLLOG " in text:
         return _mllog
-    if '"log_history"' in text[:100_000] and text.lstrip().startswith("{"):
+    if _is_trainer_state(text):
         return _trainer_state
     if _VERL.search(text):
         return _verl

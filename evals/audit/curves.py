@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pandas as pd
 from evals.answer_files.names import PROBLEM_IDS, ROW_IDS, named
 from evals.audit.console import NUMBERED, STEPS
 from evals.audit.curve_forms import Row, rows_of
+from evals.audit.evidence import digits_of
 from evals.audit.json_tables import column_name
 from evals.audit.sets import is_repeat
 from evals.errors import UsageError
@@ -29,6 +31,48 @@ def _numbers(row: Mapping[Any, Any]) -> dict[str, float]:
     return {str(key): float(value) for key, value in row.items() if isinstance(value, int | float)}
 
 
+class SeveralCurvesError(UsageError):
+    """A text has several curves.
+
+    Attributes:
+        column: of numbers that tells repeats or seeds apart, or "" without one. values: its numbers, as texts.
+    """
+
+    def __init__(self, message: str, column: str, values: Sequence[str]) -> None:
+        super().__init__(message)
+        self.column, self.values = column, values
+
+
+def read_curves(
+    text: str,
+    *,
+    name: str = "text",
+    step: str | None = None,
+    wanted: Sequence[str] = (),
+    conditions: Sequence[str] = (),
+    seeds: bool = True,
+) -> dict[str, pd.DataFrame]:
+    """The curves of a text by their seed, or its only one by "".
+
+    Args:
+        name, step, wanted, conditions: as of `read_curve`. seeds: a text may have several curves.
+    Raises:
+        UsageError: as `read_curve`.
+    """
+    try:
+        return {"": read_curve(text, name=name, step=step, wanted=wanted, conditions=conditions)}
+    except SeveralCurvesError as error:
+        if not (error.column and seeds):
+            raise
+        column, values = error.column, error.values
+    curves = {}
+    for value in values:
+        rows = [*conditions, f"{column}?{value}"]
+        curves[value] = read_curve(text, name=name, step=step, wanted=wanted, conditions=rows)
+        del curves[value][column]
+    return curves
+
+
 def read_curve(
     text: str,
     *,
@@ -38,14 +82,14 @@ def read_curve(
     conditions: Sequence[str] = (),
 ) -> pd.DataFrame:
     """The metrics of a training by step, one column each. Values of one step that stand on several lines are joined; of
-    several values of one metric the last counts, as of a step that a resumed training logs again.
+    several values of one metric the last counts, NaN included, as of a step that a resumed training logs again.
 
     Args:
         name: of the file, for errors. step: the column of steps; None: one of `STEPS`.
         wanted: the metrics that the user named, which say which table of several is read.
         conditions: on the rows that are read (`evals.paths.kept`). `attrs["chosen"]` says which rows these are.
     Raises:
-        UsageError: the text is of no known form, damaged, or has no step.
+        UsageError: the text is of no known form, damaged, or has no step. `SeveralCurvesError`: it has several curves.
     """
     whole = rows_of(name, text, {*wanted, step} - {None, ROW})
     rows = [_numbers(row) for row in whole]
@@ -62,39 +106,43 @@ def read_curve(
         raise UsageError(f"{name}: {error}") from error
     whole, rows, table = [whole[at] for at in places], [rows[at] for at in places], table.iloc[places]
     table = table.reset_index(drop=True)
-    _refuse_labels(name, whole, table, step_column)
+    _refuse_labels(name, whole, table, step_column, [*wanted])
     if step_column != "step":
         table = table.drop(columns="step", errors="ignore")
     table = table.rename(columns={step_column: "step"}).dropna(subset=["step"])
     _refuse_tables(name, table)
-    curve_rows = _replaced(table)
+    curve = _joined(table, rows)
+    curve_rows = _replaced(table, curve)
     if runs > 1 and curve_rows[0] and not any(condition.startswith(f"{RUN}?") for condition in conditions):
         raise UsageError(
             f"{name}: its steps begin again after the last one, and have other values then. So it holds {runs} runs. "
             f"To read the first, type {row_filter(RUN, 1)}"
         )
-    curve = table.groupby("step").last().reset_index()
     # the lines of a step that a resumed run logged again; plain values, because pandas compares `attrs` when it joins
-    curve.attrs["nan"] = _nans(rows, step_column)
+    curve.attrs["nan"] = _nans(table, rows)
+    curve.attrs["digits"] = _digits(whole)
     curve.attrs["words"] = sorted(
         {name for row in whole for name, content in row.items() if content and isinstance(content, str)}
     )
     numbered = f"the file names no steps, so its {len(curve)} lines with metrics are numbered"
     curve.attrs["chosen"] = ". ".join(filter(None, [chosen, numbered if step_column == NUMBERED else ""]))
     curve.attrs["replaced"] = curve_rows
+    curve.attrs["resumed"] = bool((table["step"].diff() < 0).any())
     curve.attrs["repeated"] = table[table["step"].duplicated(keep=False)].to_dict("list")
     return curve
 
 
 def _step_column(name: str, rows: Sequence[Row], table: pd.DataFrame, step: str | None) -> str:
-    """The column of steps: the one that the user named, or else the first of `STEPS`.
+    """The column of steps: the one that the user named, or else the first of `STEPS`. One that a single row has, such
+    as a summary at the end, comes after the others.
 
     Raises:
         UsageError: there is none, or it says how many steps are planned.
     """
     known = (*STEPS, NUMBERED) if step is None else (step,)
     columns = {column_name(column): column for column in reversed([*map(str, table)])} | {str(c): str(c) for c in table}
-    column = next((columns[column] for column in known if column in columns), None)
+    named_columns = [columns[column] for column in known if column in columns]
+    column = min(named_columns, key=lambda column: table[column].count() == 1, default=None)
     planned = step is None and column == _PLANNED and len(table) > 1 and table[column].nunique() == 1
     if column is not None and not planned:
         return column
@@ -121,7 +169,21 @@ def _by_run(rows: Sequence[Row], steps: pd.Series) -> tuple[list[Row], int]:
     return [{**row, RUN: number} for row, number in zip(rows, numbers, strict=True)], runs
 
 
-def _replaced(table: pd.DataFrame) -> tuple[int, float, int]:
+def _joined(table: pd.DataFrame, rows: Sequence[Mapping[str, float]]) -> pd.DataFrame:
+    """A row for each step, with what its last line that has a metric says of it. This may be NaN.
+
+    Args:
+        table: a row for each line that has a step, labelled with the line's place in `rows`.
+    """
+    metrics = table.columns.drop("step")
+    by_step: dict[float, dict[str, float]] = {}
+    for at, step in zip(table.index.tolist(), table["step"].tolist(), strict=True):
+        by_step.setdefault(step, {}).update(rows[at])
+    curve = pd.DataFrame([*by_step.values()], index=[*by_step], columns=metrics, dtype=float)
+    return curve.sort_index().rename_axis("step").reset_index()
+
+
+def _replaced(table: pd.DataFrame, curve: pd.DataFrame) -> tuple[int, float, int]:
     """How many rows a later row of the same step replaces, the step with the most rows, and how many it has.
 
     A row is replaced if a later row of its step has another value of a metric. A time is none.
@@ -129,7 +191,7 @@ def _replaced(table: pd.DataFrame) -> tuple[int, float, int]:
     metrics = [column for column in table if column != "step" and not _TIME.search(str(column))]
     if not metrics:
         return 0, 0, 0
-    last = table.groupby("step")[metrics].transform("last")
+    last = curve.set_index("step").loc[table["step"], metrics].set_axis(table.index)
     replaced = ((table[metrics] != last) & table[metrics].notna()).any(axis=1)
     rows_of_step = table["step"][replaced].value_counts()
     return int(replaced.sum()), *(
@@ -137,21 +199,69 @@ def _replaced(table: pd.DataFrame) -> tuple[int, float, int]:
     )
 
 
-def _refuse_labels(name: str, rows: Sequence[Row], table: pd.DataFrame, step: str) -> None:
-    """Raise UsageError if one step has several values of a metric and a column of words tells them apart: they are
+def _refuse_labels(name: str, rows: Sequence[Row], table: pd.DataFrame, step: str, wanted: Collection[str]) -> None:
+    """Raise SeveralCurvesError if one step has several values of a metric and another column tells them apart: they are
     several curves, and no step that a resumed run logged again.
     """
-    for number, at in table[table[step].duplicated(keep=False)].groupby(step).groups.items():
-        if not (table.loc[at].drop(columns=step).count() > 1).any():
+    steps, number_labels = table[step].tolist(), _number_labels(table, step, wanted)
+    recurring: dict[str, bool] = {}
+
+    def fullness(row: int) -> int:
+        return len(_numbers(rows[row]))
+
+    by_step = table[table[step].duplicated(keep=False)].groupby(step)
+    metrics = [column for column in table if column != step and not _TIME.search(str(column))]
+    if not metrics:
+        return
+    several = by_step[metrics].nunique() > 1
+    differing = {at: {*several.columns[row]} for at, row in zip(several.index, several.to_numpy(), strict=True)}
+    for number, group in by_step:
+        if not differing[number]:
             continue  # lines of one step that have different metrics
-        apart = _telling_apart([rows[row] for row in at])
-        if apart:
-            fullest = max(at, key=lambda row: len(_numbers(rows[row])))
-            first = row_filter(apart[0], rows[fullest][apart[0]])
-            raise UsageError(
-                f"{name}: step {number:g} has {len(at)} rows, which differ in {', '.join(apart)}. A curve has one row "
-                f"for each step. To read the rows of one curve, type {first}"
-            )
+        words = _telling_apart([rows[row] for row in group.index])
+        for column in words:
+            if column not in recurring:
+                recurring[column] = _recurs(column, rows, steps)
+        words = [column for column in words if recurring[column]]
+        labels = [*words, *(column for column in number_labels if column in differing[number])]
+        if not labels or (not words and differing[number] <= {*labels}):
+            continue
+        repeat = next((n for n in number_labels if is_repeat(n) and group[n].dropna().is_unique), None)
+        label = labels[0]
+        fullest = max(group.index[group[label].notna()] if label in number_labels else group.index, key=fullness)
+        raise SeveralCurvesError(
+            f"{name}: step {number:g} has {len(group)} rows, which differ in {', '.join(labels)}. A curve has one row "
+            f"for each step. To read the rows of one curve, type {row_filter(label, rows[fullest][label])}",
+            repeat or "",
+            [*dict.fromkeys(str(rows[row][repeat]) for row in table[repeat].dropna().index)] if repeat else [],
+        )
+
+
+def _number_labels(table: pd.DataFrame, step: str, wanted: Collection[str]) -> list[str]:
+    """The columns with the same numbers, several, at every step, such as a seed. The last step may lack some.
+
+    Args:
+        wanted: metrics.
+    """
+    again = table[table[step].duplicated(keep=False)]
+    labels = []
+    for column in map(str, table):
+        if column in (step, "table", *wanted) or _TIME.search(column) or again[column].isna().all():
+            continue
+        values = set(again.loc[again[step] == again.loc[again[column].notna(), step].iloc[0], column].dropna())
+        if len(values) > 1 and table[column].nunique() == len(values):
+            sets = table[column].dropna().groupby(table[step]).agg(set)
+            if len(sets) > 1 and all(at_step == values for at_step in sets.iloc[:-1]):
+                labels.append(column)
+    return labels
+
+
+def _recurs(column: str, rows: Sequence[Row], steps: Sequence[float]) -> bool:
+    """Whether a word of a column stands at two steps, or the column has words at one step alone."""
+    pairs = zip(rows, steps, strict=True)
+    words = {(str(row[column]), step) for row, step in pairs if _is_word(row.get(column))}
+    times = Counter(word for word, _ in words)
+    return max(times.values(), default=0) > 1 or len({step for _, step in words}) == 1
 
 
 def _refuse_tables(name: str, table: pd.DataFrame) -> None:
@@ -169,19 +279,24 @@ def _refuse_tables(name: str, table: pd.DataFrame) -> None:
 
 
 def _telling_apart(rows: Sequence[Row]) -> list[str]:
-    """The columns of words that do not have one value in all rows."""
-    words = {column: [row.get(column) for row in rows] for column in rows[0]}
+    """The columns of words that do not have one value in all rows, but for times."""
+    words = {column: [row.get(column) for row in rows] for column in rows[0] if not _TIME.search(str(column))}
     return [column for column, values in words.items() if all(map(_is_word, values)) and len({*map(str, values)}) > 1]
 
 
 def _is_word(value: object) -> bool:
-    """No number and no date."""
-    return isinstance(value, str) and _WORD.match(value) is not None
+    """No number, no date and no duration."""
+    return isinstance(value, str) and _WORD.match(value) is not None and not _DURATION.fullmatch(value)
 
 
 def _which_step(rows: Sequence[Row], table: pd.DataFrame) -> str:
-    """The advice where no column has the name of a step: the first whose whole numbers grow from row to row, or without
-    one, the row's number. Nothing where the rows may be no steps."""
+    """The advice where no column has the name of a step: the first with a similar name, or the first whose whole
+    numbers grow from row to row, or without one, the row's number. Nothing where the rows may be no steps."""
+    if alike := [str(n) for n in table if _may_be_step(str(n)) and (table[n].nunique() > 1 or len(table) == 1)]:
+        return _step_advice(alike[0])
+    for column, value in rows[0].items():
+        if _may_be_step(column) and _is_word(value):
+            return f"{column} may be the step, but it holds words such as {value}. Write the number of the step there"
     if repeats := [str(column) for column in table if is_repeat(str(column))]:
         return f"{repeats[0]} may number repeats or seeds, and those are no steps of one training"
     growing = [str(n) for n in table if (table[n].dropna() % 1 == 0).all() and (table[n].diff()[1:] > 0).all()]
@@ -191,12 +306,32 @@ def _which_step(rows: Sequence[Row], table: pd.DataFrame) -> str:
     names = [column for column in _telling_apart(rows) if len({row[column] for row in rows}) >= NEARLY_ALL * len(rows)]
     if names:
         return f"Nearly each row has another {names[0]}, so the rows may be runs, and no steps of one training"
-    return f"If {'each row' if step == ROW else step} is a step, type {shlex.quote(f'columns=step:{step}')}"
+    return _step_advice(step)
 
 
-def _nans(rows: Sequence[Mapping[str, float]], step: str) -> dict[str, float]:
+def _may_be_step(column: str) -> bool:
+    """Whether a name is like that of a step, such as ckpt_step, and none of a time or a rate, such as step_time."""
+    return _STEP_NAME.search(column) is not None and not _TIME.search(column) and not _RATE.search(column)
+
+
+def _step_advice(column: str) -> str:
+    return f"If {'each row' if column == ROW else column} is a step, type {shlex.quote(f'columns=step:{column}')}"
+
+
+def _nans(table: pd.DataFrame, rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Metric -> the last step at which the file says that it is NaN."""
-    return {name: row[step] for row in rows if step in row for name, value in row.items() if value != value}
+    places = zip(table.index.tolist(), table["step"].tolist(), strict=True)
+    return {name: step for at, step in places for name, value in rows[at].items() if value != value}
+
+
+def _digits(rows: Sequence[Row]) -> dict[str, int]:
+    """Metric -> the most digits after the point that one of its numbers has in the file."""
+    digits: dict[str, int] = {}
+    for row in rows:
+        for name, value in row.items():
+            if isinstance(value, float):
+                digits[str(name)] = max(digits.get(str(name), 0), digits_of(value))
+    return digits
 
 
 def refuse_curve(path: Path) -> None:
@@ -221,4 +356,7 @@ def metrics_of(curve: Iterable[object]) -> str:
 
 
 _WORD = re.compile(r"(?!\d{4}-\d\d|nan$|inf$)(?=.*[A-Za-z])", re.IGNORECASE)  # and no date
+_STEP_NAME = re.compile(r"step|(?<![a-z])iter|ckpt|checkpoint", re.IGNORECASE)
+_RATE = re.compile(r"(?<![a-z])per(?![a-z])|/s", re.IGNORECASE)
+_DURATION = re.compile(r"(?:\d+(?:\.\d+)?\s*(?:d|h|m|s|ms|days?|hours?|min|minutes?|sec|seconds?)\b[\s,]*)+[\d:.]*")
 EVALUATION = re.compile(r"(?:\b|_)(?:val|valid|validation|eval|evaluation|test)(?:\b|_)|bench")

@@ -34,10 +34,11 @@ class Evidence:
             where there are responses `ours` (our verdict on the answer, wherever it stands), `strict` (our verdict on
             an answer in a box only) and `truncated` (1 or 0). None where the files have scores only.
         problems: behind each score, or None if that is unknown.
-        resolution: one of the last digit of the file's scores, as a share, 0 for scores computed from verdicts.
+        resolution: one of the last digit of the file's scores, as a share, 0 for scores computed from verdicts or
+            with all their digits.
         settings: of the run, as its files state them. Compared with a declaration's.
-        overwritten: points of a curve that a resumed run logged again, with the columns of `scores`, or None without
-            any.
+        overwritten: points of a curve that a later row of their step replaced, with the columns of `scores` and
+            `resumed` (a run logged them again, whose steps went back), or None without any.
         stated: the benchmark's number of problems, as the user or its known name says it, or None if neither does.
         names: checkpoint -> the name of its file, where it is no step of a training.
         recipes: each row of `scores` is another recipe (its `checkpoint` numbers it), and not a checkpoint of one.
@@ -45,6 +46,7 @@ class Evidence:
             `scores`. family: those of them that are the same metric of other benchmarks.
         faults: known faults of the tool that wrote the files, which concern them.
         reward: the name of the score, if it is a reward while training, which no benchmark gives.
+        untrained: the only scores are of step 0, and the training has later steps.
     """
 
     scores: pd.DataFrame = field(repr=False)
@@ -60,6 +62,7 @@ class Evidence:
     family: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
     reward: str = ""
+    untrained: bool = False
 
     @classmethod
     def of_samples(
@@ -116,15 +119,15 @@ class Evidence:
             )
         seeds = scores["seed"].astype(str) if "seed" in scores else ""
         table = scores.assign(seed=seeds).sort_values(["seed", "checkpoint"]).reset_index(drop=True)
-        return cls(table, None, problems, settings or {}, resolution_of(table["value"]))
+        return cls(table, None, problems, settings or {}, resolution_of(max(map(digits_of, table["value"]))))
 
     def whole_sizes(self, count: int) -> list[int]:
         """How many problems the benchmark may have where the files have `count`: the stated number, else those of the
-        known benchmarks that are at most a quarter larger."""
+        known benchmarks that are at most a quarter larger. None if a known benchmark has `count`: it is whole."""
         if self.stated is not None:
             return [self.stated] if self.stated > count else []
         sizes = {benchmarks.task(name)["metadata"]["rows"] for name in benchmarks.names()}
-        return sorted(size for size in sizes if size and count < size <= 1.25 * count)
+        return [] if count in sizes else sorted(size for size in sizes if size and count < size <= 1.25 * count)
 
     @cached_property
     def checkpoints(self) -> int:
@@ -188,10 +191,17 @@ class Evidence:
         return int(self.samples.groupby(["seed", "checkpoint", "problem_id"]).size().min())
 
 
-def resolution_of(values: pd.Series) -> float:
-    """One of the last digit of scores that a file has, 0 where they are not rounded."""
-    digits = max(len(f"{value:.9g}".partition(".")[2]) for value in values)
-    return 10.0**-digits if digits < FULL else 0.0
+def resolution_of(digits: int) -> float:
+    """One of the last digit of scores that have so many after the point. 0 where they are not rounded, as a file of
+    zeros and ones alone."""
+    return 10.0**-digits if 0 < digits < FULL else 0.0
+
+
+def digits_of(number: float) -> int:
+    """The digits after the point that a number is written with. The zero of 1.0 is none: many programs add it."""
+    mantissa, _, exponent = str(number).lower().partition("e")
+    digits = len(mantissa.partition(".")[2]) - int(exponent or 0)
+    return 0 if digits == 1 and float(number).is_integer() else digits
 
 
 def pass_at(samples: pd.DataFrame, k: int, column: str = "label") -> float:

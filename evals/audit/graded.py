@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 LONG = 100  # characters of a response: two that are alike are copies
 _ANSWERED = re.compile(r"\\(?:boxed|fbox)|</answer>|####|answer\b[^\n]{0,20}?(?:\bis\b|:|=)", re.IGNORECASE)
+LETTERS = "ABCDEFGHIJ"  # the options that `evals.grading.letters` reads
 CONVENTION = 0.8  # this share of the correct responses states it so: a response without it has no answer
 
 
@@ -50,19 +51,19 @@ def graded_programs(file: AnswerFile) -> pd.DataFrame:
     """As `graded`, of programs: `ours` by the policy of the file's format, `strict` by the last block in a closed fence
     where it is chat, else the same."""
     from evals.code_execution.program_grader import ProgramGrader
-    from evals.grading.reasoning import graded_part
+    from evals.grading.reasoning import graded_row
 
     used = file.policy or "program"
-    triples = [(row.gold, *graded_part(row.response, row.finish_reason)) for row in file.rows]
+    parts = [graded_row(row.exchange) for row in file.rows]
     with ProgramGrader() as grader:
         grades = {
-            column: grader.grade_responses(triples, policy)
+            column: grader.grade_responses(parts, policy)
             for column, policy in (("ours", used), ("strict", "program_fenced" if used == "program" else used))
         }
     table = _labels(file.rows).join(
         pd.DataFrame({name: _as_numbers(grades_of_policy) for name, grades_of_policy in grades.items()})
     )
-    table["truncated"] = [float(finish == "length") for _, _, finish in triples]
+    table["truncated"] = [float(finish == "length") for _, _, finish in parts]
     return table.astype(dict.fromkeys(("label", "ours", "strict"), float))
 
 
@@ -80,45 +81,64 @@ def by_policy(
     """
     from evals.answer_files.differing import anywhere
     from evals.answer_files.policies import are_letters
-    from evals.grading.reasoning import graded_part
+    from evals.grading.reasoning import graded_row
 
-    triples = [(row.to_grade, row.response, row.finish_reason) for row in rows]
-    parts = [graded_part(response, finish, grader.reasoning) for _, response, finish in triples]
-    grades = {policy: grader.grade_responses(triples, policy) for policy in policies}
+    responses = [row.exchange for row in rows]
+    parts = [graded_row(row, grader.reasoning) for row in responses]
+    grades = {policy: grader.grade_responses(responses, policy) for policy in policies}
     letters = any_form and are_letters(row.gold for row in rows)
-    read = grader.grade_responses(triples, "letter") if letters else anywhere(grades["answer_tag"], grades["qwen"])
-    our_grades = [_elsewhere(grade, row, grader, any_form) for grade, row in zip(read, triples, strict=True)]
+    read = grader.grade_responses(responses, "letter") if letters else anywhere(grades["answer_tag"], grades["qwen"])
+    our_grades = [_elsewhere(grade, row, grader, any_form) for grade, row in zip(read, responses, strict=True)]
+    our_grades = _by_option(rows, our_grades, grader) if any_form else our_grades
     grades["ours"] = our_grades
     columns: dict[str, Any] = {
-        "truncated": [float(finish == "length") for _, finish in parts],
+        "truncated": [float(finish == "length") for _, _, finish in parts],
         "answer": [row.their_answer or grade.answer for row, grade in zip(rows, our_grades, strict=True)],
-        "exchange": [text_sha256(f"{gold}\0{response}") for gold, response, _ in triples],
-        "long": [len(response) >= LONG for _, response, _ in triples],
+        "exchange": [text_sha256(f"{gold}\0{response}") for gold, response, *_ in responses],
+        "long": [len(response) >= LONG for _, response, *_ in responses],
         **{policy: _as_numbers(of_policy) for policy, of_policy in grades.items()},
     }
     table = _labels(rows).join(pd.DataFrame(columns)).astype(dict.fromkeys(("label", *grades), float))
-    stated = pd.Series([_ANSWERED.search(response) is not None for _, response, _ in triples])
-    unknown = pd.Series([finish is None for _, finish in parts])
+    stated = pd.Series([_ANSWERED.search(response) is not None for _, response, *_ in responses])
+    unknown = pd.Series([finish is None for _, _, finish in parts])
     correct = table["label"] == 1
     formless = ~stated & ~correct if stated[correct].mean() >= CONVENTION else stated & False
     return table.assign(silent=unknown & (table["answer"].isna() | formless)), grades
 
 
 def _elsewhere(grade: Grade, row: Response, grader: Grader, any_form: bool) -> Grade:
-    """The grade, or where it has no answer, that of the whole of a bare response (`any_form`), or of the box in a
-    thought that is never closed."""
+    """The grade, or that of the whole of a bare response (`any_form`), if this is right or the grade has no answer.
+    Without an answer in both, the grade of the box in a thought that is never closed."""
     from evals.answer_files.policies import is_bare
-    from evals.grading.reasoning import graded_part
+    from evals.grading.reasoning import graded_row
+    from evals.grading.verdicts import Verdict
 
-    if grade.answer is not None:
-        return grade
-    part, _ = graded_part(*row[1:], grader.reasoning)
-    if any_form and is_bare(part):
-        return grader.grade_responses([row], "whole")[0]
-    if part == row[1]:
+    gold, part, _ = graded_row(row, grader.reasoning)
+    if any_form and is_bare(part, len(str(gold).split())):
+        [whole] = grader.grade_responses([row], "whole")
+        if grade.answer is None or whole.verdict == Verdict.CORRECT:
+            return whole
+    if grade.answer is not None or part == row[1]:
         return grade
     [boxed] = replace(grader, reasoning="whole").grade_responses([row], "boxed_last")
     return grade if boxed.answer is None else boxed
+
+
+def _by_option(rows: Sequence[Sample], grades: Sequence[Grade], grader: Grader) -> list[Grade]:
+    """The grades, or where the response names the letter of the option that is the gold, the grade of this letter."""
+    from evals.grading.verdicts import Verdict
+
+    letters = {place: letter for place, row in enumerate(rows) if (letter := _letter_of_gold(row))}
+    chosen = grader.grade_responses([(letter, *rows[n].exchange[1:]) for n, letter in letters.items()], "letter")
+    right = {n: grade for n, grade in zip(letters, chosen, strict=True) if grade.verdict == Verdict.CORRECT}
+    return [right.get(place, grade) for place, grade in enumerate(grades)]
+
+
+def _letter_of_gold(row: Sample) -> str | None:
+    """The letter of the option whose text is the gold."""
+    lists = [row.extras.get(name) for name in ("choices", "options")]
+    texts = next(([str(text) for text in options] for options in lists if isinstance(options, list)), [])
+    return LETTERS[texts.index(row.gold)] if texts.count(row.gold) == 1 and len(texts) <= len(LETTERS) else None
 
 
 def _labels(rows: Sequence[Sample]) -> pd.DataFrame:
@@ -130,7 +150,7 @@ def _labels(rows: Sequence[Sample]) -> pd.DataFrame:
     if any(row.benchmark for row in rows):
         columns["benchmark"] = [str(row.benchmark) for row in rows]
     if all(row.problem for row in rows):
-        columns["problem"] = [row.problem for row in rows]
+        columns["problem"] = [f"{row.problem}\0{row.gold}" for row in rows]  # a picture may differ with the gold
     for name in rows[0].extras if rows else ():  # what else a plain table says of its samples
         values = [row.extras.get(name) for row in rows]
         if name in (*NOT_COLUMNS, *_OF_A_RESPONSE, *columns) or not all(

@@ -39,6 +39,8 @@ def by_our_verdicts(samples: pd.DataFrame) -> list[Cause]:
     move = scored["ours"] - scored["label"]
     if "truncated" in scored:  # what stands in a cut response is a matter of truncation
         move = move.mask((scored["truncated"] == 1) & (move < 0), 0.0)
+    if "silent" in scored:  # a number in a response that states no answer agrees by chance
+        move = move.mask(scored["silent"].astype(bool), 0.0)
     boxless = (scored["ours"] == 1) & (scored["strict"] == 0)
     outside = (scored["ours"] != scored["strict"]) & (scored["strict"] == scored["label"])
     accepted = int((boxless & (scored["label"] == 1)).sum())

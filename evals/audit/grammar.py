@@ -142,7 +142,8 @@ def _of_ends(evidence: Evidence) -> Iterator[Choice]:
         yield from _of_checkpoints(evidence, fewest)
     if evidence.overwritten is not None:
         for number, (_, row) in enumerate(evidence.overwritten.iterrows()):
-            words = f"step {row['checkpoint']:g} before a resumed run logged it again"
+            resumed = "step {:g} before a resumed run logged it again"
+            words = (resumed if row["resumed"] else "an earlier row of step {:g}").format(row["checkpoint"])
             bits = among(len(evidence.overwritten), 1.5)
             yield Choice("checkpoint", "overwritten", number, bits=bits, words=words, cause="another checkpoint")
     if not several:

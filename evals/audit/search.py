@@ -46,6 +46,7 @@ class Match:
         chance: of a number of no relation to the files to be one of them.
         nearest: the next numbers, with what they are, where nothing matches.
         row: of `Evidence.scores`, whose samples the first match rests on.
+        coarse: the resolution of the file's scores, if the first match has the digits only within it, else 0.
     """
 
     printed: Printed
@@ -56,6 +57,7 @@ class Match:
     chance: float
     nearest: tuple[tuple[float, str], ...]
     row: int
+    coarse: float = 0.0
 
     @property
     def first(self) -> Composition | None:
@@ -70,7 +72,7 @@ class Match:
     @property
     def explained(self) -> bool:
         """Whether the digits are found, and a foreign number's would hardly be."""
-        return self.first is not None and (self.first.bits <= USUAL or self.chance <= BY_CHANCE)
+        return self.first is not None and not self.coarse and (self.first.bits <= USUAL or self.chance <= BY_CHANCE)
 
 
 @dataclass(frozen=True)
@@ -235,38 +237,48 @@ def _search_one(printed: Printed, evidence: Evidence, tried: Tried) -> Match:
     hits = _hits(printed, evidence, tried)
     if not hits:
         return _nothing(printed, tried, evidence)
-    matches = [(replace(entry, choices=(*entry.choices, *more)), tried.values[i]) for i, entry, more in hits]
-    matches.sort(key=lambda entry: entry[0].bits)
-    first = matches[0][0]
+    matches = [
+        (replace(entry, choices=(*entry.choices, *more)), tried.values[i], coarse) for i, entry, more, coarse in hits
+    ]
+    matches.sort(key=lambda entry: (entry[0].bits, entry[2]))
+    first, _, coarse = matches[0]
     if first.choices and first.choices[-1] == IN_PERCENT:  # then all numbers of the curve are
         evidence = replace(evidence, resolution=evidence.resolution / 100)
         tried = Tried(tried.compositions, tried.values / 100, tried.bits + IN_PERCENT.bits)
     simple = np.unique(np.round(tried.values[tried.bits <= first.bits + 1e-9], 9))
     return Match(
         printed,
-        tuple(composition for composition, _ in matches),
-        tuple(float(value) for _, value in matches),
+        tuple(composition for composition, *_ in matches),
+        tuple(float(value) for _, value, _ in matches),
         len(np.unique(np.round(tried.values, 9))),
         len(simple),
         chance(printed, evidence, tried, first.bits),
         (),
         _row(evidence, first),
+        evidence.resolution if coarse else 0.0,
     )
 
 
-def _hits(printed: Printed, evidence: Evidence, tried: Tried) -> list[tuple[int, Composition, tuple[Choice, ...]]]:
-    """(position, composition, what its rounding adds) of those with the digits."""
+def _hits(
+    printed: Printed, evidence: Evidence, tried: Tried
+) -> list[tuple[int, Composition, tuple[Choice, ...], bool]]:
+    """(position, composition, what its rounding adds, whether it agrees only because the file has fewer digits) of
+    those with the digits."""
     apart = np.abs(tried.values - printed.value)
     known = evidence.resolution
     near = apart <= (printed.unit + known) / 2 + (-1e-9 if known else 1e-9)
     other_rounding = ~near & (apart < printed.unit - 1e-9)
-    ways: list[tuple[NDArray[np.bool_], tuple[Choice, ...]]] = [(near, ()), (other_rounding, (OTHER_ROUNDING,))]
+    ways: list[tuple[NDArray[np.bool_], tuple[Choice, ...], NDArray[np.bool_]]] = [
+        (near, (), (apart > printed.unit / 2 + 1e-9) & (known > printed.unit)),
+        (other_rounding, (OTHER_ROUNDING,), other_rounding & False),
+    ]
     if in_percent(evidence):
-        small = np.abs(tried.values / 100 - printed.value) <= (printed.unit + known / 100) / 2 + 1e-12
-        ways.append((small, (IN_PERCENT,)))
+        apart = np.abs(tried.values / 100 - printed.value)
+        small = apart <= (printed.unit + known / 100) / 2 + 1e-12
+        ways.append((small, (IN_PERCENT,), (apart > printed.unit / 2 + 1e-12) & (known / 100 > printed.unit + 1e-12)))
     return [
-        (i, tried.compositions[i], more)
-        for mask, more in ways
+        (i, tried.compositions[i], more, bool(coarse[i]))
+        for mask, more, coarse in ways
         for i in np.flatnonzero(mask).tolist()
         if len(tried.compositions[i].choices) + len(more) <= MOST_STEPS
     ]

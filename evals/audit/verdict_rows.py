@@ -116,7 +116,7 @@ def _as_labels(
         try:
             label = as_label(value, threshold, reached)
         except ValueError as error:
-            inside = _inside(value, columns, row)
+            inside = _inside(value, columns, row) or _one_word(values, value, columns)
             raise UsageError(f"{path}, row {number}: {values.name}: {error}{inside}") from error
         labels.append(float("nan") if label is None else float(label))
     return labels
@@ -133,6 +133,19 @@ def _inside(value: object, columns: Mapping[str, str], row: Mapping[str, object]
     path = columns.get("correct", "correct")
     every = ".*" if isinstance(reach(row, path), list) else ""
     return f". Type {argument({'id': 'id', **columns, 'correct': f'{path}{every}.{keys[0]}'})}"
+
+
+def _one_word(values: pd.Series, value: object, columns: Mapping[str, str]) -> str:
+    """The advice where a word is no verdict beside words that are: the one that says correct."""
+    from evals.answer_files.labels import as_label, is_label
+    from evals.answer_files.what_to_type import argument
+
+    words = {word for word in values if isinstance(word, str) and is_label(word) and as_label(word)}
+    if not isinstance(value, str) or len(words) != 1:
+        return ""
+    path = columns.get("correct", "correct")
+    typed = argument({"id": "id", **columns, "correct": f"{path}?{words.pop()}"})
+    return f". If all other words say incorrect, type {typed}"
 
 
 def _by_our_names(row: Mapping[str, object], columns: Mapping[str, str]) -> dict[str, object]:

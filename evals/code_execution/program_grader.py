@@ -9,6 +9,7 @@ its program is truncated, unless the program passes.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
@@ -131,7 +132,10 @@ def blocks_note(responses: Sequence[str]) -> str:
 
 
 class RewardGrader(ProgramGrader):
-    """Grades by a reward that is a program, MODULE:FUNCTION of (response, gold): 1 is correct, None unscored."""
+    """Grades by a reward that is a program, MODULE:FUNCTION of (response, gold).
+
+    1 is correct. None, NaN and infinity are unscored.
+    """
 
     def grade_responses(
         self, rows: Sequence[Response], policy: str = "", progress: Progress | None = None
@@ -139,9 +143,9 @@ class RewardGrader(ProgramGrader):
         """Grades of (gold, response, finish reason or None), in order. A response without a box that does not get 1
         has no answer."""
         reward, grades = reward_of(policy), []
-        for gold_answer, response, finish in rows:
+        for gold_answer, response, finish, *_ in rows:
             value, answer = reward(response, _single_gold(gold_answer)), extract(response).answer
-            if value is None:
+            if value is None or not math.isfinite(value):
                 grades.append(Grade(Verdict.UNSCORED, answer, f"{policy} gave no score"))
             elif value == 1 or answer is not None:
                 grades.append(Grade(Verdict.CORRECT if value == 1 else Verdict.WRONG, answer))

@@ -242,6 +242,11 @@ def recorded_policy(manifest: Mapping[str, Any]) -> str | None:
     return prompts.PROMPTS[name].policy if name in prompts.PROMPTS else None
 
 
+def recorded_reasoning(manifest: Mapping[str, Any]) -> str:
+    """The part of a response that the verdicts beside a manifest read (`evals.grading.reasoning`)."""
+    return str(recorded_value(manifest, "reasoning") or "whole")  # as before there was a choice
+
+
 def names() -> list[str]:
     """The fields of a protocol that a user may replace."""
     return [f.name for f in fields(Protocol) if f.name != "name"]

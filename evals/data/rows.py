@@ -32,7 +32,7 @@ SUFFIXES = (".jsonl", ".jsonl.gz", ".json", ".parquet", ".csv")
 
 
 class Written(float):
-    """A number of JSON that Python would write otherwise, such as 0.10 and 1e3. Its text is the file's."""
+    """A number that Python would write otherwise, such as 0.10 and 1e3. Its text is the file's."""
 
     def __new__(cls, text: str | float) -> Written:
         made = super().__new__(cls, text)
@@ -45,7 +45,8 @@ class Written(float):
         return self.text
 
 
-def _number(text: str) -> float:
+def number_of(text: str) -> float:
+    """The number in a text. It keeps the text where Python would write the number otherwise."""
     value = float(text)
     return value if repr(value) == text else Written(text)
 
@@ -134,7 +135,7 @@ def _whole(text: str, where: str) -> Any:
     except TwiceError:
         raise
     except UsageError as error:
-        decoder, values, at = json.JSONDecoder(object_pairs_hook=_once, parse_float=_number), [], 0
+        decoder, values, at = json.JSONDecoder(object_pairs_hook=_once, parse_float=number_of), [], 0
         while at < len(text):
             try:
                 value, at = decoder.raw_decode(text, at)
@@ -246,7 +247,7 @@ def parsed(text: str, where: str) -> Any:
         UsageError: it is no JSON, or no text that can be written, or an object has a key twice.
     """
     try:
-        value = json.loads(text, object_pairs_hook=_once, parse_float=_number)
+        value = json.loads(text, object_pairs_hook=_once, parse_float=number_of)
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except TwiceError as error:
         raise TwiceError(f"{where}: {error}") from error

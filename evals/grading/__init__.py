@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["Conventions", "Explanation", "Gold", "Grade", "Grader", "Progress", "Response", "Same"]
 
 Gold = str | tuple[str, ...]  # each of several is right
-Response = tuple[Gold, str, str | None]  # with its gold, and its finish reason or None
+# with its gold, its finish reason or None, and whether its prompt began the thought
+Response = tuple[Gold, str, str | None] | tuple[Gold, str, str | None, bool]
 
 
 MOST_DIGITS = 1000

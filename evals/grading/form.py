@@ -36,6 +36,17 @@ def plain_number(gold: str, answer: str, same: Same) -> bool | None:
     return same_number(left, right, same.conventions.digits) or (None if "," in gold + answer else False)
 
 
+_RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*-\s*(\d+(?:\.\d+)?)")
+
+
+def number_range(gold: str, answer: str, same: Same) -> bool | None:
+    ranges = [_RANGE.fullmatch(side.strip()) for side in (gold, answer)]
+    if not all(bounds and float(bounds[1]) < float(bounds[2]) for bounds in ranges):
+        return None  # 5-3 is a difference
+    (low, high), (other_low, other_high) = (bounds.groups() for bounds in ranges if bounds)
+    return same(low, other_low) and same(high, other_high)
+
+
 def _decimal_comma(comma: str, point: str, places: int) -> bool:
     """`1000,99` and 1000.99: a gold `1,2` is a list, `1,22` may be a decimal. `1,250` has thousands."""
     if re.fullmatch(r"-?[1-9]\d{0,2},\d{3}", comma) or not re.fullmatch(r"-?\d*\.\d+", point):

@@ -90,7 +90,8 @@ class Grader:
     def grade_responses(
         self, rows: Sequence[Sequence[Any]], policy: str = "boxed_last", progress: Progress | None = None
     ) -> list[Grade]:
-        """Grades of (gold, response, finish reason or None), in order. A tuple of golds is correct by any of them.
+        """Grades of (gold, response, finish reason or None), in order. A tuple of golds is correct by any of them. A
+        fourth item is True if the prompt began the thought.
 
         A response without an answer is truncated when it was cut ("length") or ends inside a box, unless it is known to
         have ended by itself ("stop"). Otherwise it has no answer. An answer given before the cut is graded.
@@ -99,10 +100,9 @@ class Grader:
             ValueError: the extraction policy is unknown, or a row holds something else.
         """
         grades = []
-        firsts = [(row[0][0], *row[1:]) if _several(row) else row for row in rows]
-        texts = _texts(firsts, ("gold", "response", "finish_reason"))
+        texts = _texts([_first(row) for row in rows], ("gold", "response", "finish_reason"))
         for row, (gold, response, finish_reason) in zip(rows, texts, strict=True):
-            part, finish_reason = graded_part(response or "", finish_reason, self.reasoning)
+            part, finish_reason = graded_part(response or "", finish_reason, self.reasoning, any(row[3:]))
             extraction = extract(part, policy)
             if extraction.answer is None:
                 cut = finish_reason == "length" or (extraction.truncated and finish_reason != "stop")
@@ -130,20 +130,25 @@ class Grader:
                 progress(len(grades), len(rows))
         return grades
 
-    def explain(self, gold: str | tuple[str, ...], response: str, policy: str | None = None) -> Explanation:
+    def explain(
+        self, gold: str | tuple[str, ...], response: str, policy: str | None = None, begun: bool = False
+    ) -> Explanation:
         """How a response, or a bare answer (`policy=None`), gets its verdict: each step of the comparison. With several
         golds, by the one that it equals, else by the first.
+
+        Args:
+            begun: the prompt began the thought.
 
         Raises:
             ValueError: the extraction policy is unknown.
         """
         if isinstance(gold, tuple):
-            tried = [self.explain(part, response, policy) for part in gold]
+            tried = [self.explain(part, response, policy, begun) for part in gold]
             return next((explanation for explanation in tried if explanation.verdict is Verdict.CORRECT), tried[0])
         if policy is None:
             [grade] = self.grade_answers([(gold, response)])
         else:
-            [grade] = self.grade_responses([(gold, response, None)], policy)
+            [grade] = self.grade_responses([(gold, response, None, begun)], policy)
         answer = grade.answer
         located, unread = _gold(gold), answer is None or grade.verdict is Verdict.UNSCORED
         steps = [] if unread else compared(located, answer or "", self.conventions).steps
@@ -185,6 +190,13 @@ _BEST = (Verdict.CORRECT, Verdict.UNSCORED, Verdict.WRONG)  # the best verdict i
 
 def _several(row: object) -> bool:
     return isinstance(row, Sequence) and len(row) > 0 and isinstance(row[0], tuple)
+
+
+def _first(row: object) -> object:
+    """The row with the first of several golds, and without what says that the prompt began the thought."""
+    if isinstance(row, tuple) and len(row) == 4 and isinstance(row[3], bool):
+        row = row[:3]
+    return (row[0][0], *row[1:]) if _several(row) else row  # type: ignore[index]
 
 
 def _gold(gold: str | None) -> str:

@@ -68,8 +68,9 @@ _ABOUT = re.compile(
 )
 _NO_SPECIES = r"(?!\s+(?:coli|elegans|melanogaster|pylori|subtilis|thaliana)\b)"
 _RESTATED = re.compile(
-    rf"^[\s*#>-]{{0,9}}(?:\(([A-J])\)|([A-J])\)|([B-H]):|([A-HJ])\.{_NO_SPECIES})[*\s]+(?=\S)"
-    rf"|\b(?:(?i:only|{_OPTION}|with|is|be|leaves|leaving)\s+\(([A-J])\)|(?i:only)\s+{_OPTION}\s+([A-J])\b)"
+    rf"^[\s*#>-]{{0,9}}(?:(?:\(([A-J])\)|([A-J])\))[*\s]*|(?:([B-H]):|([A-HJ])\.{_NO_SPECIES})[*\s]+)(?=\S)"
+    rf"|\b(?:(?i:only|{_OPTION}|with|is|be|leaves|leaving)\s+\(([A-J])\)|(?i:only)\s+{_OPTION}\s+([A-J])\b"
+    rf"|{_OPTION}\s+([A-J])\))"
     rf"|(?<=[a-z:]\s)([A-HJ])\.{_NO_SPECIES}(?=\s[a-z][^.\n]*\.?\s*\Z)",
     re.MULTILINE,
 )

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evals.grading import Gold, Response
 
 READ = ("after", "whole")
 """after: what follows the last marker that ends a thought; whole: all of the text, thoughts included."""
@@ -26,6 +30,16 @@ _QUOTES = {"`": "`", '"': '"', "'": "'", "“": "”", "‘": "’", "«": "»"}
 def has_marker(text: str) -> bool:
     """Whether a thought begins or ends in the text."""
     return next(_markers(text), None) is not None
+
+
+def has_thought(row: Response) -> bool:
+    """Whether a thought begins or ends in a response, or its prompt began it."""
+    return any(row[3:]) or has_marker(row[1])
+
+
+def graded_row(row: Response, reasoning: str = "after") -> tuple[Gold, str, str | None]:
+    """The row with the part of its response that is graded (`graded_part`)."""
+    return (row[0], *graded_part(row[1], row[2], reasoning, any(row[3:])))
 
 
 def _markers(text: str) -> Iterator[re.Match[str]]:

@@ -41,7 +41,8 @@ def schema() -> pa.Schema:
     the verifier, counted from 0 in order of appearance. It is null where there is no answer or no verdict. `seed` is
     the seed that sampled the response and `tokens` its length in tokens. Both are null when the responses came from a
     file without them. `reason` is null except for unscored rows. `problem` is the question, with its choices as they
-    were offered.
+    were offered. `thought_begun` says whether the prompt began the thought, as some chat templates do. It is null where
+    that is not known.
     """
     import pyarrow as pa
 
@@ -61,5 +62,6 @@ def schema() -> pa.Schema:
             pa.field("verdict", pa.string(), nullable=False),
             pa.field("reason", pa.string()),
             pa.field("problem", pa.string()),
+            pa.field("thought_begun", pa.bool_()),
         ]
     )

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import MISSING, dataclass, fields, replace
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,12 @@ class Plan:
     n: int
     seed: int
     reasoning: str = "after"
+
+    @cached_property
+    def begun(self) -> frozenset[str]:
+        """The problems whose prompt begins the thought, as some chat templates do."""
+        texts = zip(self.benchmark.problems, self.texts, strict=True)
+        return frozenset(problem.id for problem, text in texts if begins(text))
 
     def requests(self, start: int, stop: int) -> list[Request]:
         """Samples start to stop - 1 of every problem, the shortest prompts first (less padding in a batch) and the
@@ -140,7 +147,7 @@ def evaluate(
                 plan,
                 stores[plan.benchmark.name],
                 engine,
-                programs if plan.prompt.policy in PROGRAMS else rewards if ":" in plan.prompt.policy else _GRADER,
+                _grader(plan, programs, rewards),
                 show,
                 record,
                 check or _go_on,
@@ -148,6 +155,11 @@ def evaluate(
             )
             for plan in plans
         }
+
+
+def _grader(plan: Plan, programs: ProgramGrader, rewards: ProgramGrader) -> Grader | ProgramGrader:
+    """The grader of a plan's policy."""
+    return programs if plan.prompt.policy in PROGRAMS else rewards if ":" in plan.prompt.policy else _GRADER
 
 
 def sample_problems(
@@ -160,19 +172,23 @@ def sample_problems(
     seed: int,
     model_path: str | Path,
     folder: str | Path,
+    reasoning: str = "after",
 ) -> Path:
     """Sample and grade your own problems (training problems, say), resumable as `evaluate` is.
 
+    Args:
+        reasoning: the part of a response that is graded (`evals.grading.reasoning`).
     Returns:
         the verdict table.
     Raises:
         ValueError: `folder` holds samples of other settings.
     """
-    plan = _plan_of(dataset, dataset, prompt, decoding, n, seed, engine)
+    plan = replace(_plan_of(dataset, dataset, prompt, decoding, n, seed, engine), reasoning=reasoning)
     store, record = SampleStore(Path(folder)), {"model_path": str(model_path)}
     with store.locked():
         store.open(_identity(plan, engine, _model(model_path, engine)), record)
-    return _run(plan, store, engine, _GRADER, on_terminal(), record)
+    with ProgramGrader() as programs, RewardGrader() as rewards:
+        return _run(plan, store, engine, _grader(plan, programs, rewards), on_terminal(), record)
 
 
 def _plan(protocol: Protocol, name: str, engine: Engine, seed: int, store: SampleStore, **read: Any) -> Plan:
@@ -380,8 +396,7 @@ class _GradingQueue:
         self._gold = {problem.id: problem.answer for problem in plan.benchmark.problems}
         self._policy = plan.prompt.policy
         self._reasoning = plan.reasoning
-        texts = zip(plan.benchmark.problems, plan.texts, strict=True)
-        self._begun = {problem.id for problem, text in texts if begins(text)}
+        self._begun = plan.begun
         self._grader = grader
         self._grades: dict[Key, Grade] = {}
         self._pending: list[tuple[list[Key], Future[list[Grade]]]] = []
@@ -455,6 +470,7 @@ def _write_verdicts(
                     "verdict": str(grade.verdict),
                     "reason": grade.reason,
                     "problem": problem_text,
+                    "thought_begun": problem.id in plan.begun,
                 }
             )
     table = pa.Table.from_pylist(rows, schema=schema().with_metadata({OWNER: json.dumps(owner, sort_keys=True)}))

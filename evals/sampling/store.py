@@ -1,7 +1,7 @@
 """Samples on disk, so that a killed evaluation resumes where it was.
 
     <folder>/manifest.json      all settings that decide the samples. Other settings are refused. With the verdicts it
-                                changes, so that both always say the same
+                                changes, so that both always say the same. It holds no credentials, only their hashes
     <folder>/growing.json       while more samples are drawn: how many of each problem
     <folder>/shards/*.parquet   the samples, one file for each finished batch. The hash of its content is in its name
 
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from evals.errors import DamagedFileError, RefusedError
 from evals.files import check_hashed, locked, read_object, read_parquet, text_sha256, write_hashed, write_json
 from evals.provenance import differing_fields
+from evals.redaction import redact
 from evals.sampling.engines.base import Completion, Key
 
 if TYPE_CHECKING:
@@ -32,6 +33,37 @@ GROWING = "growing.json"
 SHARD = re.compile(r"\d{6,}-[0-9a-f]{16}\.parquet")
 PROMPT_NATS = "prompt_nats"  # key of a record: how well the model predicts its prompts, null if not measured
 OWNER = "rlvr.owner"  # key in the metadata of verdicts.parquet
+FREE = ("decoding", "engine", "prompt", "protocol")  # parts of a manifest with texts of the user
+
+
+def _hidden(part: object) -> Any:
+    """A part of a manifest without credentials. A text that has one ends with the hash of the whole text."""
+    if isinstance(part, str):
+        shown = redact(part)
+        return part if shown == part else f"{shown}{_mark(part)}"
+    if isinstance(part, dict):
+        return {key: _hidden(value) for key, value in part.items()}
+    return [_hidden(value) for value in part] if isinstance(part, list | tuple) else part
+
+
+def _mark(text: str) -> str:
+    return f" sha256:{text_sha256(text)}"
+
+
+def _as_written(now: object, before: object) -> object:
+    """A value of today, as the manifest has it where it hides the same value."""
+    if isinstance(now, dict) and isinstance(before, dict):
+        return {key: _as_written(value, before.get(key)) for key, value in now.items()}
+    if isinstance(now, list) and isinstance(before, list) and len(now) == len(before):
+        return [_as_written(*pair) for pair in zip(now, before, strict=True)]
+    same = isinstance(now, str) and isinstance(before, str) and before.endswith(_mark(now))
+    return before if same else now
+
+
+def _without_credentials(parts: Mapping[str, object]) -> dict[str, object]:
+    """The parts of a manifest, the user's texts without credentials."""
+    plain: dict[str, object] = json.loads(json.dumps(parts, default=list))
+    return {key: _hidden(part) if key in FREE else part for key, part in plain.items()}
 
 
 def owner_of(manifest: Mapping[str, Any]) -> dict[str, object]:
@@ -84,7 +116,8 @@ class SampleStore:
                     "to sample again"
                 )
             of_run = {} if run is None else {"run": dict(run)}
-            write_json(self.manifest, {"identity": dict(identity), **of_run, "record": dict(record), "grown": []})
+            parts = {"identity": _without_credentials(identity), **of_run, "record": _without_credentials(record)}
+            write_json(self.manifest, {**parts, "grown": []})
             return
         self.check(identity)
 
@@ -93,9 +126,10 @@ class SampleStore:
         if (manifest := self.read_manifest()) is None:
             return
         old = {key: manifest["identity"].get(key) for key in identity}
+        new = _as_written(json.loads(json.dumps(identity)), old)
         changes = [
-            f"{field} was {json.dumps(before)}, now {json.dumps(now)}"
-            for field, before, now in differing_fields(old, json.loads(json.dumps(identity)))
+            f"{field} was {json.dumps(_hidden(before))}, now {json.dumps(_hidden(now))}"
+            for field, before, now in differing_fields(old, new)
         ]
         if changes:
             raise RefusedError(
@@ -154,7 +188,8 @@ class SampleStore:
         manifest = self.read_manifest()
         assert manifest is not None, "open() comes first"
         before = manifest["record"]
-        now = {**record, **{key: before[key] for key in (PROMPT_NATS,) if key in before and key not in record}}
+        kept = {key: before[key] for key in (PROMPT_NATS,) if key in before and key not in record}
+        now = {**_without_credentials(record), **kept}
         now |= {key: before[key] for key in ("versions",) if key in before}
         write_json(self.manifest, {**manifest, "record": now, "grown": self._grown()})
         self._growing.unlink(missing_ok=True)

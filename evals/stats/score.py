@@ -68,7 +68,7 @@ def score_text(score: Score | None) -> str:
 def unscored_text(score: Score) -> str:
     """ ": 46.9 to 47.5 if graded", or "" if unscored samples do not change the value."""
     ends = sorted(end for end in (score.as_wrong, score.as_right) if end is not None)
-    if not ends or ends[0] == ends[-1]:
+    if set(ends) <= {score.value}:
         return ""
     return f": {' to '.join(number_text(end, score.factor) for end in ends)} if graded"
 
@@ -92,9 +92,10 @@ class Score(Tabular):
     `k` is None for metrics that have none, and for avg where the problems have different numbers of samples.
     `problems` have a value and `excluded` have none (too few scored samples, in any training
     seed). `samples` counts the rows of the table over all problems and seeds, `unscored` those of them without a
-    verdict. `why` says why the value is None. `as_wrong` and `as_right` bound the value over all problems, whatever the
-    unscored samples are (`VerdictTable.bounds`), so that ungradable answers cannot raise a score unnoticed: one end has
-    all of them incorrect, the other all of them correct. None if no verdict is missing or the metric needs none.
+    verdict. `why` says why the value is None. `as_wrong` and `as_right` bound the mean over all problems with k
+    samples, those without a value included, whatever the unscored samples are (`VerdictTable.bounds`), so that
+    ungradable answers cannot raise a score unnoticed: one end has all of them incorrect, the other all of them correct.
+    None if no verdict is missing or the metric needs none.
     """
 
     metric: str

@@ -8,7 +8,6 @@ equally likely. Every value is a fraction in 0..1. A benchmark's score is the me
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property, lru_cache
 from math import comb
@@ -80,15 +79,6 @@ def maj_of_votes(n: int, correct: int, rivals: tuple[int, ...], k: int) -> float
     kept = _kept(n, k)
     won = sum(kept[correct][x] * _share_won(x, rivals, n - correct, k, kept) for x in range(1, min(k, correct) + 1))
     return min(1.0, float(won / kept[n][k]))
-
-
-def _decided_maj(generated: int, scored: int, correct: int, rivals: tuple[int, ...]) -> float:
-    """maj@k of all k samples, of which some are unscored: 1 or 0 if no grade of theirs changes it, else NaN."""
-    unscored = generated - scored
-    against = max(rivals, default=0) + unscored
-    if correct > against:
-        return 1.0
-    return 0.0 if correct + unscored < max(rivals, default=0) else math.nan
 
 
 def _share_won(x: int, rivals: tuple[int, ...], outside: int, k: int, kept: Sequence[Vector]) -> float:
@@ -258,23 +248,25 @@ class VerdictTable:
         return VerdictTable(counts, self.fingerprints, self._fault)
 
     def bounds(self, metric: str, k: int | None = None) -> tuple[float, float] | None:
-        """The least and the greatest value of a metric of verdicts, whatever the unscored samples are: a problem has
-        its value with all of them incorrect, with all of them correct, or 0 and 1 without a value. None if no problem
-        has the k samples.
+        """The least and the greatest value of a metric of verdicts, whatever the unscored samples are: each problem
+        with k samples has its value with all of them incorrect, and with all of them correct. None if no problem has
+        the k samples.
         """
-        sides = [table.values(metric, k) for table in (self, self.unscored_as_wrong, self.unscored_as_right)]
-        enough = complete(sides[1])
+        known, wrong, right = (
+            table.values(metric, k) for table in (self, self.unscored_as_wrong, self.unscored_as_right)
+        )
+        enough = complete(wrong)
         if not enough.any():
             return None
-        known, wrong, right = (side[:, enough] for side in sides)
-        valued = complete(known)
-        low = np.where(valued, np.fmin(known, np.minimum(wrong, right)), 0.0)
-        high = np.where(valued, np.fmax(known, np.maximum(wrong, right)), 1.0)
+        low = np.fmin(known, np.minimum(wrong, right))[:, enough]  # NaN where there is no value, which fmin ignores
+        high = np.fmax(known, np.maximum(wrong, right))[:, enough]
         return fmean(low.ravel()), fmean(high.ravel())
 
     def values(self, metric: str, k: int | None = None) -> Matrix:
-        """One metric of every problem under every seed, [S, P], or NaN without a value (too few scored samples, which
-        do not decide it: with `+` and an unscored sample, pass@2 is 1).
+        """One metric of every problem under every seed, [S, P], or NaN without a value: fewer than k scored samples.
+
+        This holds also where the unscored samples cannot change the value. A correct and an unscored sample give
+        pass@2 = 1, but an incorrect and an unscored one give no value, so a mean with the former is too high.
 
         Raises:
             UsageError: verdicts that contradict the answer classes.
@@ -291,23 +283,12 @@ class VerdictTable:
             part, whole = (self._lists[name] for name in RATIOS[metric])
             values = [a / b if b else np.nan for a, b in zip(part, whole, strict=True)]
         elif metric == "maj" and k:
-            cells = zip(*(self._lists[name] for name in ("scored", "generated", "right", "rivals")), strict=True)
-            values = [
-                maj_of_votes(n, *votes, k) if n >= k else _decided_maj(every, n, *votes) if every == k else np.nan
-                for n, every, *votes in cells
-            ]
+            cells = zip(*(self._lists[name] for name in ("scored", "right", "rivals")), strict=True)
+            values = [maj_of_votes(n, *votes, k) if n >= k else np.nan for n, *votes in cells]
         elif k:
             of_counts = {"pass": pass_at_k, "unsolvable": unsolvable_at_k}[metric]
-            groups = list(zip(*(self._lists[name] for name in ("scored", "generated", "correct")), strict=True))
-            values_by_group = {
-                # every k of all its samples hold a correct one if fewer than k are not
-                (n, every, c): of_counts(n, c, k)
-                if n >= k
-                else of_counts(every, c, k)
-                if every >= k > every - c
-                else np.nan
-                for n, every, c in set(groups)
-            }
+            groups = list(zip(self._lists["scored"], self._lists["correct"], strict=True))
+            values_by_group = {(n, c): of_counts(n, c, k) if n >= k else np.nan for n, c in set(groups)}
             values = [values_by_group[group] for group in groups]
         return self._by_seed(values, np.nan)
 

@@ -97,14 +97,15 @@ class Material:
         return {s.name: (before, token_table(first, benchmark, folder, reader=s.model_path)) for s in readers}
 
     def sampling(self, subject: Subject, benchmark: str, name: str) -> Sampling:
-        """How to sample from a model: as its responses were sampled. Each measure has its folder, by its name.
+        """How to sample from a model: as its responses were sampled and graded. Each measure has its folder, by its
+        name.
 
         Raises:
             ValueError: nothing says how they were.
         """
-        decoding, prompt = next(m for m in self.models if m.name == subject.name).sampling(benchmark)
+        decoding, policy, reasoning = next(m for m in self.models if m.name == subject.name).sampling(benchmark)
         folder = self.cache / "interventions" / content(subject, benchmark) / name.replace(" ", "_")
-        return Sampling(decoding, self.samples, folder, policy=prompt.policy)
+        return Sampling(decoding, self.samples, folder, policy=policy, reasoning=reasoning)
 
 
 def _seeds(runs: Sequence[Run]) -> Sequence[int]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from evals.analysis.subjects import Subject, read_subject
 from evals.data import prompts
-from evals.data.prompts import Prompt
+from evals.data.protocols import recorded_policy, recorded_reasoning
 from evals.markdown import code
 from evals.sampling.engines.base import Decoding
 from harness.analysis.questions import own_benchmarks, questions
@@ -46,8 +46,8 @@ class Analysed:
     def name(self) -> str:
         return self.subject.name
 
-    def sampling(self, benchmark: str) -> tuple[Decoding, Prompt]:
-        """Decoding and prompt of the first seed's responses to a benchmark.
+    def sampling(self, benchmark: str) -> tuple[Decoding, str, str]:
+        """Decoding, extraction policy and reasoning of the first seed's responses to a benchmark.
 
         Raises:
             ValueError: no manifest beside the verdicts.
@@ -56,7 +56,8 @@ class Analysed:
         if manifest is None:
             raise ValueError(f"{self.name}, {benchmark}: expected manifest.json beside the verdicts, found none")
         identity = manifest["identity"]
-        return Decoding(**identity["decoding"]), prompts.recorded(identity["prompt"], identity["decoding"])
+        policy = recorded_policy(manifest) or prompts.recorded(identity["prompt"], identity["decoding"]).policy
+        return Decoding(**identity["decoding"]), policy, recorded_reasoning(manifest)
 
     @property
     def made_by(self) -> list[str]:

@@ -123,6 +123,12 @@ def prompt_rows(experiment: Experiment, tokenizer: object, *, seed: int) -> tupl
             f"max_prompt_tokens: {len(rows)} of {len(problems)} prompts have at most {limit} tokens. Expected at least "
             f"prompts_per_rollout={experiment.prompts_per_rollout.value}"
         )
+    if not experiment.steps(len(rows)):
+        raise UsageError(
+            f"epochs={experiment.epochs.value}: {len(rows)} of {len(problems)} prompts have at most "
+            f"max_prompt_tokens={limit} tokens, which give no rollout of "
+            f"prompts_per_rollout={experiment.prompts_per_rollout.value}. Give more epochs, or max_steps=N"
+        )
     return rows, len(problems) - len(rows), content_hash(problems)
 
 
@@ -136,7 +142,7 @@ def metrics_reporter(recorder: Recorder, *, steps_before: int = 0) -> Callable[[
     draw = live_chart() if notebook else lambda step, metrics: None
     warned: set[str] = set()  # kinds of mismatch between sampler and trainer
     shares: dict[str, list[tuple[int, float]]] = {metric: [] for metric in LIMITS}
-    rollout: dict[str, float] = {}  # the last rollout's, which a later update does not log again
+    last: dict[str, float] = {}  # the last step's that had scored responses
 
     def report(step: int, total: int, metrics: dict[str, float]) -> None:
         recorder.metrics(steps_before + step, metrics)
@@ -153,8 +159,8 @@ def metrics_reporter(recorder: Recorder, *, steps_before: int = 0) -> Callable[[
             for line in () if few or metric in warned else warnings([{metric: points}]):
                 warned.add(metric)
                 logger.warning(f"    warning: so far, {line}")
-        rollout.update({key: metrics[key] for key in ("train/reward", EQUAL) if key in metrics})
-        shown = {**rollout, **metrics}
+        last.update({key: metrics[key] for key in ("train/reward", EQUAL) if key in metrics})
+        shown = {**last, **metrics}
         text = "  ".join(
             f"{label} {shown[key]:.3f}"
             for label, key in (("reward", "train/reward"), ("loss", "train/loss"), ("entropy", "train/entropy"))

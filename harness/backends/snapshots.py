@@ -78,6 +78,13 @@ def snapshots(out_dir: Path) -> list[tuple[int, Path]]:
     return sorted(by_step)
 
 
+def drop_snapshots(out_dir: Path, *, after: int) -> None:
+    """Delete the snapshots after a step, from whose checkpoint the training goes on."""
+    for step, folder in snapshots(out_dir):
+        if step > after:
+            shutil.rmtree(folder)
+
+
 @contextmanager
 def writing(folder: Path) -> Iterator[Path]:
     """A folder to write a snapshot into. It gets its final name when it is complete."""

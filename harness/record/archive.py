@@ -16,6 +16,7 @@ import lzma
 import shutil
 import tarfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from tempfile import mkdtemp
 from typing import Any
@@ -157,6 +158,7 @@ def unpacked(path: Path, *, again: bool = False) -> Path:
     if again or not folder.is_dir():
         folder.parent.mkdir(parents=True, exist_ok=True)
         part = Path(mkdtemp(dir=folder.parent, prefix=".part-"))
+        old = part.with_suffix(".old")
         try:
             _extract(path, part)
             if not any(part.glob(f"*/*/*/{RECORD}")):
@@ -164,11 +166,13 @@ def unpacked(path: Path, *, again: bool = False) -> Path:
             if lost := [run.name for run in sorted(part.glob("*/*/*")) if not (run / RECORD).is_file()]:
                 raise DamagedFileError(path, f"{lost[0]} in it has no {RECORD}", AGAIN)
             if again:
-                shutil.rmtree(folder, ignore_errors=True)
+                with suppress(FileNotFoundError):  # by a rename, so that another process that reads it misses no file
+                    folder.rename(old)
             if not folder.is_dir():  # another process may have been faster
                 part.rename(folder)
         finally:
             shutil.rmtree(part, ignore_errors=True)
+            shutil.rmtree(old, ignore_errors=True)
     return folder
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from evals.audit.tool_faults import known_faults
 from evals.convert import refuse_converted
 from evals.files import append_jsonl, file_sha256, rename_folder
 from evals.names import plain_name
+from evals.paths import ROW
 from harness.errors import UsageError, nearest
 from harness.record.owned import refuse_foreign
 from harness.record.record import CURVES, RECORD, TRAINING_LOG, read_record
@@ -68,8 +69,8 @@ def import_curves(
     Returns:
         The runs, and how many further seeds of an earlier import were deleted.
     Raises:
-        UsageError: the name is not plain, a file is of no known form or has none of the metrics, or a folder of this
-            name is not an import.
+        UsageError: the name is not plain, a file is of no known form, has none of the metrics or a step that is no
+            whole number, or a folder of this name is not an import.
     """
     plain_name("name", name)
     curves = [_read(path, columns, conditions) for path in paths]
@@ -79,8 +80,9 @@ def import_curves(
     for folder in before:
         refuse_foreign(folder, CURVES, "Give the curve another name: name=NAME")
     new = [place / f"{name}-seed{seed}" for seed in range(len(curves))]
+    percent = {metric for curve in curves for metric in _in_percent(curve)}  # all seeds of a method have one unit
     for seed, (curve, folder) in enumerate(zip(curves, new, strict=True)):
-        _write(curve, folder, name, seed)
+        _write(curve, folder, name, seed, percent)
     outdated = [folder for folder in before if folder not in new]
     for folder in outdated:  # a mean over the seeds of two imports is of neither
         shutil.rmtree(folder)
@@ -106,6 +108,11 @@ def _read(path: Path, columns: Mapping[str, str], conditions: Sequence[str]) -> 
     except ValueError as error:
         listed = "\n" in str(error)
         raise UsageError(f"{error}{chr(10) if listed else '. '}If these are responses: rlvr grade {path}") from error
+    if len(fractions := curve["step"][curve["step"] % 1 != 0]):
+        raise UsageError(
+            f"{path}: step: expected whole numbers, got {fractions.iloc[0]:g}. Name a column of optimiser steps with "
+            f"columns=step:NAME, or number the rows with columns=step:{ROW}"
+        )
     metrics = _usual_columns(curve) | named_columns
     named = [str(column) for column in curve if column != "step"]
     if missing := [source_column for source_column in metrics.values() if source_column not in curve]:
@@ -143,15 +150,24 @@ def _advice(curve: pd.DataFrame, metrics: Sequence[str], columns: Mapping[str, s
     return f"Type {typed}. NAME " + (f"may be {', '.join(rewards[:SHOWN])}" if rewards else "is the metric to draw")
 
 
-def _write(curve: Curve, folder: Path, name: str, seed: int) -> None:
-    """Write a run, in place of the import that is there."""
+def _in_percent(curve: Curve) -> list[str]:
+    """The scores that a file can only have in percent."""
+    return [m for m, name in curve.metrics.items() if m.startswith("curve/") and in_percent(curve.table[name])]
+
+
+def _write(curve: Curve, folder: Path, name: str, seed: int, percent: Collection[str]) -> None:
+    """Write a run, in place of the import that is there.
+
+    Args:
+        percent: our metrics that the files of all seeds have in percent.
+    """
     before = (read_record(folder / RECORD) or {}).get("source", {}).get("file")
     part = folder.with_name(f".{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)  # left by an import that was killed
     part.mkdir(parents=True)
     table, metrics = curve.table.copy(), curve.metrics
-    percent = [name for metric, name in metrics.items() if metric.startswith("curve/") and in_percent(table[name])]
-    table[percent] /= 100
+    in_hundredths = list(dict.fromkeys(name for metric, name in metrics.items() if metric in percent))
+    table[in_hundredths] /= 100
     for row in table.to_dict("records"):
         values = {metric: float(row[name]) for metric, name in metrics.items() if row[name] == row[name]}
         append_jsonl(part / TRAINING_LOG, {"step": int(row["step"]), "metrics": values, "time": 0})
@@ -165,7 +181,7 @@ def _write(curve: Curve, folder: Path, name: str, seed: int) -> None:
         "repeats": curve.table.attrs["replaced"],
         "replaced": before is not None,
         "in_place_of": before if before != str(curve.path) else None,
-        "percent": percent,
+        "percent": in_hundredths,
         "faults": curve.faults,
     }
     recorder = Recorder(part)

@@ -9,12 +9,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from evals.files import content_sha256
 from evals.provenance import differing_fields
 from evals.sampling.store import GROWING
 from evals.stats.measured_run import Conditions, MeasuredRun, decisive_differences
 from harness.errors import UsageError
 from harness.record.archive import SUFFIX, read_archive
-from harness.record.record import CURVES, IDENTITY, RECORD, content_sha256
+from harness.record.record import CURVES, IDENTITY, RECORD
 from harness.record.run import Run, VerdictFile, counted
 from harness.record.state import growing, progress
 from harness.record.verdict_files import columns_of

@@ -1,12 +1,14 @@
 """MLflow as a mirror of runs' folders: params, metrics, and the files as artifacts under their names in the folder.
 
-    <run>/mlflow.json   the MLflow run, the bytes of metrics.jsonl and the hash of the record that it has, the run's id
+    <run>/mlflow.json   the MLflow run, the bytes of metrics.jsonl (with their hash) and the hash of the record that it
+                        has, the run's id
 
 The training only writes its folder, so a slow, failing or unreachable server does not delay it. `sync_run` sends what
 changed since mlflow.json was written. After a failure it sends all of that again, which changes nothing: a run is found
-by its id (tag `rlvr.token`), MLflow keeps one of two equal points, and everything else is replaced by the same. The
-folder can fill a new or another store at any time, and a store can be read back (`mirrored_runs`), because the
-artifacts are the folder.
+by its id (tag `rlvr.token`), MLflow keeps one of two equal points, and everything else is replaced by the same. MLflow
+deletes no point, so a training that goes on from an earlier step (`Recorder.rewind`) gets a new MLflow run. The folder
+can fill a new or another store at any time, and a store can be read back (`mirrored_runs`), because the artifacts are
+the folder.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
 
 POLL_S = 0.5
 PATIENCE_S = 15.0  # at the end of a command, while the store fails
+SENT = ("metrics", "metrics_sha256")  # in mlflow.json
 SOURCES, TABLE = "values.csv", "samples.json"  # artifacts for people, which no run's folder has
 SHOWN = ("benchmark", "problem_id", "problem", "sample", "response", "answer", "gold", "verdict")
 PASSING = {"rlvr.stopped", "rlvr.diverged", "rlvr.mismatch"}  # tags that are no longer true when a run goes on
@@ -76,17 +80,22 @@ def _send(run: Run, link: dict[str, Any], tracker: Tracker) -> bool:
     from mlflow.entities import Metric, Param, RunTag
 
     record, client = run.record, tracker.client
+    if link and _sent(run, link["metrics"]) != {key: link[key] for key in SENT}:  # the training went back
+        _ = run.curve  # raises DamagedFileError where the file is damaged instead
+        if tracker.has_run(link["run_id"]):
+            client.delete_run(link["run_id"])
+        link = {}
     if not link:
         run_id = tracker.run_of(record["paper"], run_name(record), record["id"], ms(record["started"]))
         link |= {"run": record["id"], "folder": run.folder.name, "store": shown_uri(), "run_id": run_id}
         link |= {"experiment": tracker.experiment(record["paper"])}
         if client.get_run(run_id).data.tags.get(WHOLE) == record["sha256"]:  # as after a sync into another store
-            write_json(run.folder / LINK, {**link, "metrics": _size(run), "record": record["sha256"]})
+            write_json(run.folder / LINK, {**link, **_sent(run, _size(run)), "record": record["sha256"]})
             return False
         params = [Param(key, value) for key, value in params_of(record).items()]
         for part in _parts(params, PARAMS_AT_ONCE):
             client.log_batch(run_id, params=part)
-        link |= {"metrics": 0, "record": ""}
+        link |= {**_sent(run, 0), "record": ""}
         write_json(run.folder / LINK, link)
     run_id, metrics = link["run_id"], run.folder / TRAINING_LOG
     rows = read_jsonl_from(metrics, link["metrics"], "step", "metrics") if metrics.is_file() else []
@@ -98,7 +107,7 @@ def _send(run: Run, link: dict[str, Any], tracker: Tracker) -> bool:
     for part in _parts(points, METRICS_AT_ONCE):
         client.log_batch(run_id, metrics=part)
     if rows:
-        link["metrics"] = rows[-1][1]
+        link |= _sent(run, rows[-1][1])
     if link["record"] != record["sha256"]:
         tags = _tags(record)
         client.log_batch(run_id, tags=[RunTag(key, value) for key, value in tags.items()])
@@ -139,7 +148,7 @@ def _link(run: Run) -> dict[str, Any]:
     """The content of mlflow.json, or {} without one, or where it is damaged, another run's or of another store: what
     that lacks is sent then."""
     try:
-        link = read_object(run.folder / LINK, "experiment", "run_id", "metrics", "record", "run") or {}
+        link = read_object(run.folder / LINK, "experiment", "run_id", *SENT, "record", "run") or {}
     except (DamagedFileError, OSError):
         return {}
     same_store = link.get("store", shown_uri()) == shown_uri()
@@ -148,7 +157,14 @@ def _link(run: Run) -> dict[str, Any]:
 
 def _lacks(run: Run, link: Mapping[str, Any]) -> bool:
     """Whether MLflow lacks something of the run."""
-    return not link or link["record"] != run.record["sha256"] or link["metrics"] < _size(run)
+    return not link or link["record"] != run.record["sha256"] or link["metrics"] != _size(run)
+
+
+def _sent(run: Run, size: int) -> dict[str, object]:
+    """The first bytes of a run's metrics, so many, and their hash."""
+    metrics = run.folder / TRAINING_LOG
+    data = metrics.read_bytes()[:size] if metrics.is_file() else b""
+    return dict(zip(SENT, (size, sha256(data).hexdigest()), strict=True))
 
 
 def _size(run: Run) -> int:

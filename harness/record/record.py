@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import calendar
 import json
-import os
 import time
 from collections.abc import Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from evals.errors import DamagedFileError
-from evals.files import file_sha256, read_object, text_sha256
+from evals.files import read_object, text_sha256
 
 RECORD, TRAINING_LOG, CURVE, FINAL, LINK = "run.json", "metrics.jsonl", "curve.jsonl", "train/final", "mlflow.json"
 SHA256 = "sha256"  # the key of a record's own hash
@@ -63,17 +61,6 @@ def with_sha256(record: Mapping[str, object]) -> dict[str, object]:
     """A record with the hash of its content."""
     plain = json.loads(json.dumps(record, default=list))
     return {**plain, SHA256: record_sha256(plain)}
-
-
-def content_sha256(path: Path) -> str:
-    """SHA-256 of a file. Read again only if the file has changed since (its size, times or inode)."""
-    at = path.stat()
-    return _content_sha256(os.fspath(path), at.st_size, at.st_mtime_ns, at.st_ctime_ns, at.st_ino)
-
-
-@lru_cache(maxsize=100_000)
-def _content_sha256(path: str, *_: int) -> str:
-    return file_sha256(Path(path))
 
 
 def run_identity(record: Mapping[str, Any]) -> dict[str, Any]:

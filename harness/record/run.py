@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.errors import DamagedFileError
-from evals.files import read_jsonl, read_object, read_parquet
+from evals.files import content_sha256, read_jsonl, read_object, read_parquet
 from evals.provenance import described
 from harness.errors import UsageError
 from harness.record.names import JOB_FOLDER, as_typed, base_of, short_names
@@ -33,11 +33,10 @@ from harness.record.record import (
     RECORD,
     RESTORE,
     TRAINING_LOG,
-    content_sha256,
     read_record,
     run_identity,
 )
-from harness.record.verdict_files import NEEDED, benchmarks_of, check_columns, check_owner, columns_of, json_lines
+from harness.record.verdict_files import NEEDED, benchmarks_of, check_columns, check_owner, columns_of, rows_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -336,7 +335,7 @@ class Run:
         path = self.tables[benchmark]
         self.file(path.relative_to(self.folder).as_posix())
         if path.suffix == ".jsonl":
-            frame = json_lines(path)
+            frame = rows_of(path)
             check_columns(path, frame.columns)
             return frame[frame["benchmark"] == benchmark].reset_index(drop=True)
         table = read_parquet(path, None if columns is None else [*NEEDED, *columns])

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evals.errors import DamagedFileError
-from evals.files import last_row, read_jsonl, read_object, write_json
+from evals.files import is_locked, last_row, read_jsonl, read_object, write_json
 from harness.record.record import RECORD, TRAINING_LOG, ms
 from harness.record.run import Run
 from harness.spec.scales import SCALES
@@ -101,12 +101,12 @@ def _ended(run: Run) -> str:
 def _state(folder: Path) -> tuple[str, int | None, float | None, str | None]:
     """(state, last step, its reward, error)."""
     run = Run(folder)
-    if run.is_finished and not held(folder):
+    if run.is_finished and not is_locked(folder):
         step, rewards = max(run.curve, default=None), run.metrics("train/reward")
         reward = rewards[-1][1] if rewards else None  # an update without a rollout of its own has none
         return _ended(run), step, reward, None
     error = (read_object(folder / ERROR) or {}).get("error")
-    if held(folder):
+    if is_locked(folder):
         state, error = "running", None
     elif not error and in_slurm(folder) is not None:
         state = "submitted"  # squeue says more
@@ -124,7 +124,7 @@ def growing(folder: Path) -> Growing | None:
     progress = {part.name: state for part in parts if (state := SampleStore(part).growing()) is not None}
     if not progress:
         return None
-    if any(held(part) for part in parts):
+    if any(is_locked(part) for part in parts):
         return Growing(folder, "running", None, progress)
     error = (read_object(folder / ERROR) or {}).get("error")
     return Growing(folder, "failed" if error else "stopped", error, progress)
@@ -134,7 +134,7 @@ def progress(run: Run) -> str | None:
     """How far a training or an evaluation is that has not ended. None: it has, or nothing is known of it."""
     if (evaluation := growing(run.folder)) is not None:
         return str(evaluation)
-    if "settings" not in run.record or (run.is_finished and not held(run.folder)):
+    if "settings" not in run.record or (run.is_finished and not is_locked(run.folder)):
         return None
     state, step, reward, _ = _state(run.folder)
     at = "before its first step" if step is None else f"after step {step}"
@@ -150,21 +150,6 @@ def in_slurm(folder: Path) -> str | None:
     """The id that Slurm gave to the job of this folder. None: it was not given to Slurm."""
     content = read_object(folder / SLURM, "id")
     return None if content is None else str(content["id"])
-
-
-def held(folder: Path) -> bool:
-    """Whether a process holds the folder's lock (`evals.files.locked`)."""
-    from filelock import FileLock, Timeout
-
-    if not (folder / ".lock").is_file():
-        return False
-    lock = FileLock(folder / ".lock", timeout=0)
-    try:
-        lock.acquire()
-    except Timeout:
-        return True
-    lock.release()
-    return False
 
 
 def last_step(path: Path) -> tuple[int | None, dict[str, float]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evals.errors import DamagedFileError
-from evals.files import read_parquet
+from evals.files import json_lines, read_parquet
 from harness.errors import UsageError
 from harness.record.record import RESTORE
 
@@ -24,7 +24,7 @@ def benchmarks_of(path: Path) -> list[str]:
     Raises:
         UsageError: it names none.
     """
-    rows = json_lines(path) if path.suffix == ".jsonl" else read_parquet(path, ["benchmark"]).to_pandas()
+    rows = rows_of(path) if path.suffix == ".jsonl" else read_parquet(path, ["benchmark"]).to_pandas()
     if "benchmark" not in rows or rows.empty:
         raise UsageError(f"{path}: expected rows with the name of their benchmark, got none")
     return [str(name) for name in dict.fromkeys(rows["benchmark"])]
@@ -36,7 +36,7 @@ def columns_of(path: Path) -> list[str]:
     import pyarrow.parquet as pq
 
     if path.suffix == ".jsonl":
-        return list(json_lines(path).columns)
+        return list(rows_of(path).columns)
     try:
         return list(pq.read_schema(path).names)
     except (pa.ArrowException, OSError) as error:
@@ -64,11 +64,10 @@ def check_owner(path: Path, metadata: Mapping[bytes, bytes], manifest: Mapping[s
         raise DamagedFileError(path, f"it has another {differing[0]} than manifest.json beside it", RESTORE)
 
 
-def json_lines(path: Path) -> pd.DataFrame:
+def rows_of(path: Path) -> pd.DataFrame:
     import pandas as pd
 
-    lines = path.read_text(encoding="utf-8").splitlines()
     try:
-        return pd.DataFrame([json.loads(line) for line in lines if line.strip()])
+        return pd.DataFrame([json.loads(line) for line in json_lines(path)])
     except ValueError as error:
         raise UsageError(f"{path}: expected JSON Lines of verdicts ({error})") from error

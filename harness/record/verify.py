@@ -46,7 +46,10 @@ def _wrong_scores(run: Run) -> list[str]:
         scores = score(run.counts(benchmark), ks=run.ks(benchmark) or [1], metrics=REPORTED)
         now = {measured.key: measured.value for measured in scores}
         for key, was in recorded.items():
-            if key in now and _rounded(now[key]) != _rounded(was["value"]):
+            if key not in now:
+                given = f"They give {', '.join(now)}"
+                wrong.append(f"{benchmark} {key}: run.json says {was['value']}, the verdicts give no such one. {given}")
+            elif _rounded(now[key]) != _rounded(was["value"]):
                 wrong.append(f"{benchmark} {key}: run.json says {was['value']}, the verdicts give {now[key]}")
     return wrong
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -10,9 +11,9 @@ from pathlib import Path
 from uuid import uuid4
 
 from evals.errors import DamagedFileError
-from evals.files import append_jsonl, file_sha256, mend_jsonl, read_jsonl, read_object, write_json
+from evals.files import append_jsonl, file_sha256, mend_jsonl, read_jsonl, read_object, write_json, write_jsonl
 from evals.redaction import redact_all
-from harness.record.record import LINK, RECORD, TRAINING_LOG, read_record, with_sha256
+from harness.record.record import CURVE, LINK, RECORD, TRAINING_LOG, read_record, with_sha256
 
 FREE = ("overrides", "settings", "own_files", "hardware", "environment", "stopped", "so_far")
 """Fields with text of the user, where a credential may be; the others are names and hashes, of which readers need every
@@ -24,14 +25,16 @@ class Recorder:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._logged: set[tuple[int, str]] | None = None  # (step, metric), once the file has been read
+        self._logged: set[tuple[int, str]] = set()  # (step, metric)
+        self._version: tuple[int, int] | None = None  # the file's that `_logged` is from
 
     def metrics(self, step: int, values: Mapping[str, float]) -> None:
-        """Log the metrics of one step. A row that is there already (a step trained again after a kill) is not written
-        again, so no curve has a point twice."""
+        """Log the metrics of one step. A metric that the step has already is not written again, so no curve has a point
+        twice."""
         path = self.folder / TRAINING_LOG
-        if self._logged is None:
+        if self._version is None:
             mend_jsonl(path)
+        if self._version != _version(path):  # a training in other processes logs too, and rewinds
             self._logged = {
                 (row["step"], name) for row in read_jsonl(path, "step", "metrics") for name in row["metrics"]
             }
@@ -44,6 +47,21 @@ class Recorder:
         if new := {name: value for name, value in values.items() if (step, name) not in self._logged}:
             append_jsonl(path, {"step": step, "metrics": new, "time": int(time.time() * 1000)})
             self._logged |= {(step, name) for name in new}
+        self._version = _version(path)
+
+    def rewind(self, step: int) -> None:
+        """Forget what was logged and measured after a step, from whose checkpoint the training goes on: no model comes
+        from it. A finished run keeps everything, because its record has the hashes."""
+        if (read_record(self.folder / RECORD) or {}).get("state") == "finished":
+            return
+        for path in (self.folder / TRAINING_LOG, self.folder / CURVE):
+            rows = read_jsonl(path, "step")
+            kept = [row for row in rows if row["step"] <= step]
+            if len(kept) < len(rows):
+                write_jsonl(path, kept)
+        for point in (self.folder / "curve").glob("step-*"):
+            if int(point.name.removeprefix("step-")) > step:
+                shutil.rmtree(point)
 
     def start(self, **fields: object) -> dict[str, object]:
         """Begin or resume the run; what it has from before (its id, a finished training) stays."""
@@ -86,6 +104,14 @@ def record_evaluation(folder: Path, model: str, verdicts: Mapping[str, Path]) ->
         return  # nothing was measured
     recorder.start(kind="evaluation", evaluated_model=model)
     recorder.update(benchmarks=list(benchmarks), files=files, state="finished", finished=now())
+
+
+def _version(path: Path) -> tuple[int, int]:
+    """Two numbers that change with the content of a file that is appended to or replaced."""
+    if not path.is_file():
+        return 0, 0
+    status = path.stat()
+    return status.st_ino, status.st_size
 
 
 def _of_training(name: str) -> bool:

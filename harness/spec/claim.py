@@ -60,7 +60,7 @@ class Claim:
         models: base models of `arm`. (): all models that have both arms.
         benchmarks: (): all that were measured. Other scales always use their own.
         over: "each": true in every setting (base model x benchmark x metric). "most": in more than half of them.
-            "average": of the mean over the benchmarks, for each base model and metric.
+            "average": of the mean over the benchmarks, for each base model and metric. Both arms need all of them.
         margin: a difference up to this size counts as none. A fraction (tokens for mean_tokens, the curve's own unit
             for a curve). If it is None and the direction needs none, "equal within" uses half of the gain in the
             paper's tables for this claim.

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
 
 from evals.data import protocols
@@ -151,8 +152,8 @@ class Experiment(Declared):
     # a response that the grader cannot decide (time, memory): it leaves its group without a reward (skip), it gets the
     # reward of an incorrect response, or the training stops with an error
     unscored: Sourced[Literal["skip", "incorrect", "error"]] = SKIPPED
-    # the part of a response with a thought in it that rewards read (`evals.grading.reasoning`). protocol.reasoning is
-    # that of the evaluation
+    # the part of a response with a thought in it that our rewards read (`evals.grading.reasoning`). A user's own reward
+    # gets the whole response. protocol.reasoning is that of the evaluation
     reasoning: Sourced[Literal["after", "whole"]] = AFTER_THOUGHT
     # whose log-probabilities are those of the policy that sampled: computed again by the trainer, or the sampler's own
     # (veRL's bypass mode), which leaves no mismatch to correct and puts it into the ratio
@@ -174,6 +175,11 @@ class Experiment(Declared):
             raise UsageError(
                 f"reward_weights: expected one for each of rewards=[{','.join(self.rewards.value)}], got "
                 f"{self.reward_weights.value!r}. Give reward_weights=[{one_each}] too"
+            )
+        if not any(self.reward_weights.value):
+            raise UsageError(
+                f"reward_weights: expected a number other than 0, as every reward would be 0, got "
+                f"{self.reward_weights.value!r}. A control such as arm=grpo+random_reward trains without a signal"
             )
         if self.group_size.value < 2 and not self.critic.value:
             raise UsageError(
@@ -263,11 +269,14 @@ class Experiment(Declared):
     def steps(self, rows: int | None = None) -> int:
         if self.max_steps.value is not None:
             return self.max_steps.value
-        rollouts = (self.dataset_rows.value if rows is None else rows) // self.prompts_per_rollout.value
-        return int(rollouts * self.epochs.value) * self.updates
+        return self._rollouts(self.dataset_rows.value if rows is None else rows) * self.updates
 
-    def steps_per_start(self) -> int:
-        return self.steps()
+    def _rollouts(self, rows: int) -> int:
+        """The whole rollouts of all epochs on so many rows."""
+        return math.floor(rows // self.prompts_per_rollout.value * exact(self.epochs.value))
+
+    def steps_per_start(self, rows: int | None = None) -> int:
+        return self.steps(rows)
 
     def tokens(self) -> tuple[int, int]:
         rollouts = -(-self.steps() // self.updates)  # the last may have fewer updates
@@ -279,7 +288,7 @@ class Experiment(Declared):
     def check_rows(self) -> None:
         rows, dataset, prompts = self.dataset_rows.value, self.dataset.value, self.prompts_per_rollout.value
         epochs, each = self.epochs.value, min(rows, prompts)
-        short = self.max_steps.value is None and rows // each * epochs < 1  # it would train nothing
+        short = self.max_steps.value is None and not self._rollouts(max(rows, prompts))  # it would train nothing
         if rows < prompts:
             more = " epochs=1 (or max_steps=N)" if short else ""
             raise UsageError(
@@ -337,14 +346,19 @@ class Finetune(Declared):
     def equations(self) -> list[str]:
         return ["cross_entropy"]
 
+    @property
+    def rows_per_start(self) -> int:
+        """The declared rows of one fine-tuning."""
+        return self.dataset_rows.value
+
     def steps(self, rows: int | None = None) -> int:
+        return self.steps_per_start(rows)
+
+    def steps_per_start(self, rows: int | None = None) -> int:
         if self.max_steps.value is not None:
             return self.max_steps.value
-        rows = self.dataset_rows.value if rows is None else rows
-        return math.ceil(math.ceil(rows / self.batch_size.value) * self.epochs.value)
-
-    def steps_per_start(self) -> int:
-        return self.steps()
+        rows = self.rows_per_start if rows is None else rows
+        return math.ceil(-(-rows // self.batch_size.value) * exact(self.epochs.value))
 
     def tokens(self) -> tuple[int, int]:
         return 0, self.steps() * self.batch_size.value * self.max_tokens.value
@@ -353,13 +367,23 @@ class Finetune(Declared):
         """Any number of rows will do."""
 
 
+def exact(value: float) -> Fraction:
+    """The number that was typed: 0.29, not the float next to it, by which 100 rollouts give 28 in 0.29 epochs."""
+    return Fraction(str(value))
+
+
+def warmup_steps(training: Training, rows: int | None = None) -> int:
+    """Optimiser steps of the warm-up at each start, rounded up. `rows`: as of `steps_per_start`."""
+    return math.ceil(training.steps_per_start(rows) * exact(training.warmup_ratio.value))
+
+
 Training = Experiment | Finetune
 """Every kind answers the same questions:
 
 SOLUTIONS: whether its data have solutions. IN_ROUNDS: whether it starts anew in rounds, whose samples are kept.
 updates: optimiser steps of a rollout, 1 without rollouts. columns: that it reads in its data besides.
 sequence_tokens: of prompt and response, at most. equations(): in order of application.
-steps(rows): optimiser steps on so many rows (None: those that it declares). steps_per_start(): those of a round.
+steps(rows): optimiser steps on so many rows (None: those that it declares). steps_per_start(rows): those of a round.
 tokens(): (sampled, trained), at most. check_rows(): UsageError for too few problems for one rollout or round.
 """
 

@@ -9,17 +9,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evals.code_execution.programs import reward_of
 from evals.data.benchmarks import OwnBenchmark
 from evals.data.problem_file import ProblemFile
 from evals.data.protocols import Protocol
 from evals.files import file_sha256
+from evals.fingerprint import model_fingerprint
 from harness.spec import Context, Experiment, Sourced, Training
-from harness.spec.declarations import ADDED
+from harness.spec.declarations import ADDED, SELF
 from harness.spec.own_code import own_code
 from harness.spec.scales import base_name
 from harness.step import own_rewards
 
 YAML = (".yaml", ".yml")
+REFERENCE = "reference_model"
 
 
 @dataclass(frozen=True)
@@ -57,23 +60,28 @@ class Job:
         return 1 if self.experiment is None else self.experiment.updates
 
     def own_files(self) -> dict[str, str]:
-        """SHA-256 of each of the user's files and equations that decide the result, by name."""
-        files = own_files({key: sourced.value for key, sourced in self.settings().items()})
+        """SHA-256 of each of the user's files, functions and models beside the base model that decide the result, by
+        name."""
+        values = {key: sourced.value for key, sourced in self.settings().items()}
         uses = self.experiment.method.uses() if isinstance(self.experiment, Experiment) else ()
-        return files | {f"equation {use.name}": sha256 for use in uses if (sha256 := own_code(use.function))}
+        functions = {f"equation {use.name}": use.function for use in uses}
+        functions |= {f"extraction {name}": reward_of(name) for name in _extractions(values) if ":" in name}
+        hashes = {name: sha256 for name, function in functions.items() if (sha256 := own_code(function))}
+        reference = {REFERENCE: model_fingerprint(str(values[REFERENCE]))} if _in_folder(values, REFERENCE) else {}
+        return own_files(values) | hashes | reference
 
     @property
     def digest(self) -> str:
         """Eight hex digits that identify everything that decides the result, except the seed, the code and the weights
         of a base model in a folder, whose hash stands beside it in a run's name. Files count by name and content,
-        not by their folders, so that the seeds of several machines are one arm's."""
+        not by their folders, so that the seeds of several machines are one arm's. The reference model in a folder
+        counts by its content alone."""
         values = {
             key: sourced.value
             for key, sourced in self.settings().items()
             if key not in ADDED or sourced.value != ADDED[key]
         }
-        if Path(self.base_model.value).is_dir():
-            values["base_model"] = "a folder"
+        values |= {key: "a folder" for key in ("base_model", REFERENCE) if _in_folder(values, key)}
         folders = {f"{path.parent}/" for _, path in _named(values) if path.parent.name}
         identity: dict[str, object] = {
             "names": [self.paper, self.model, self.arm, self.scale, self.backend],
@@ -105,6 +113,17 @@ def own_files(values: Mapping[str, object]) -> dict[str, str]:
         values: of a job's `settings()`, by key.
     """
     return {name: file_sha256(path) for name, path in sorted(_named(values))}
+
+
+def _in_folder(values: Mapping[str, object], key: str) -> bool:
+    """Whether the model of this key is a folder."""
+    return values.get(key) not in (None, SELF) and Path(str(values[key])).is_dir()
+
+
+def _extractions(values: Mapping[str, Any]) -> Collection[str]:
+    """The policies of extraction of all benchmarks."""
+    given = values["protocol.extraction"]
+    return given.values() if isinstance(given, Mapping) else [given]
 
 
 def _without(value: object, folders: Collection[str]) -> object:

@@ -124,10 +124,9 @@ class Rejection(Finetune):
         """Optimiser steps of rounds with enough samples."""
         return self.rounds.value * self.steps_per_start()
 
-    def steps_per_start(self) -> int:
-        if self.max_steps.value is not None:
-            return self.max_steps.value
-        return int(-(-self.selected.value // self.batch_size.value) * self.epochs.value)
+    @property
+    def rows_per_start(self) -> int:
+        return self.selected.value
 
     def tokens(self) -> tuple[int, int]:
         samples = self.rounds.value * self.problems_per_round.value * self.samples_per_problem.value

@@ -6,8 +6,8 @@
     concise.range = (0.0, 1.0)
 
 A reward takes a response and the problem's gold answer and returns a number in its `range`, or None if it cannot score
-the response (which then leaves its group, like an unscored one). It is checked before the start, and each number again
-during training.
+the response (which then leaves its group, like an unscored one). It gets the whole response with its thought: a reward
+may be of the thought. It is checked before the start, and each number again during training.
 
 Each call has a time limit of 10 s, or of `concise.limit_s` seconds. Past it the response is unscored, and a warning
 names the reward and the response.

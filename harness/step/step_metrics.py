@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from harness.spec import Method
 
 STEP_METRICS = (
+    "train/reward",
+    "train/reward_std",
     "train/accuracy",
     "train/unscored_fraction",
     "train/zero_variance_groups",
@@ -41,6 +43,7 @@ def step_metrics(
 ) -> dict[str, float]:
     """MLflow name -> value, for the STEP_METRICS that the arguments allow.
 
+    reward, reward_std: see `reward_metrics`.
     accuracy: share of correct responses among the scored ones.
     unscored_fraction: share of responses without a reward.
     zero_variance_groups: share of prompt groups whose scored rewards, as the advantage reads them, are equal, so that
@@ -80,7 +83,25 @@ def step_metrics(
             metrics[f"entropy{suffix}"] = _mean(batch.need("entropies")[batch.mask & rows.unsqueeze(1)])
     if shaped_advantages is not None:
         metrics["shaping_ratio"] = _added(batch, shaped_advantages)
-    return {f"train/{name}": value for name, value in metrics.items() if value is not None}
+    named = {f"train/{name}": value for name, value in metrics.items() if value is not None}
+    return reward_metrics(batch) | named
+
+
+def reward_metrics(batch: TokenBatch) -> dict[str, float]:
+    """The verifier's rewards of these sequences.
+
+    reward: the mean of the scored responses.
+    reward_std: the standard deviation within a prompt group (of its scored responses, with n - 1), as the mean over the
+        groups that have at least two of them.
+    """
+    scored = ~batch.rewards.isnan()
+    if not scored.any():
+        return {}
+    rewards, ids = batch.rewards[scored].detach().double(), batch.groups[scored]
+    groups = [rewards[ids == number] for number in sorted({*ids.tolist()})]
+    spreads = [group.std().item() for group in groups if len(group) > 1]
+    metrics = {"train/reward": rewards.mean().item()}
+    return metrics | ({"train/reward_std": sum(spreads) / len(spreads)} if spreads else {})
 
 
 def correct_responses(scores: Mapping[str, Tensor]) -> Tensor | None:

@@ -20,7 +20,7 @@ from harness.spec.scales import SCALES
 from harness.tables.claimed_curves import curve_line
 from harness.tables.comeback import published_margin
 from harness.tables.grid import Grid
-from harness.tables.measured import ALIKE, Measured, alike, comparable, same_backend
+from harness.tables.measured import ALIKE, Measured, alike, comparable, differing_conditions, same_backend
 
 ClaimOutcome = Literal["holds", "does not hold", "not resolved", "few seeds", "not tested", "not measured"]
 Support = Literal["for", "against", "open"]
@@ -45,12 +45,12 @@ class Checked:
 
     ClaimOutcome:
         holds, does not hold: resolved, over the settings that the claim asks for (`Claim.over`).
-        not resolved: neither.
+        not resolved: neither, or a seed of a compared arm diverged or trained nothing.
         few seeds: a trained arm has fewer than three training seeds, which allow no verdict on the method.
         not tested: the two arms gave the same samples in every seed, so they cannot differ.
-        not measured: no comparison.
-    `missing` says which part of the claim was not measured, and which seeds diverged. `family` names the comparisons
-    that the p-values are corrected for.
+        not measured: no comparison, as of an average where an arm lacks one of its benchmarks.
+    `missing` says which part of the claim was not measured, or differently for the two arms, and which seeds diverged.
+    `family` names the comparisons that the p-values are corrected for.
     """
 
     claim: Claim
@@ -84,7 +84,7 @@ def check_claims(paper: Reproduction, measured: Sequence[Measured], scale: str) 
             line, p_margin = next(pairs)
             evidence.append(replace(e, line=line, p_margin=p_margin))
         outcome = outcome_of(claim, evidence) if f.differs else "not tested"
-        if f.diverged and outcome == "holds":  # its comparison is over the seeds that survived
+        if f.diverged and outcome in ("holds", "does not hold"):  # its comparison is over the seeds that survived
             outcome = "not resolved"
         checked.append(Checked(claim, outcome, tuple(evidence), tuple(f.missing), family))
     return checked
@@ -184,6 +184,11 @@ def _compared(paper: Reproduction, claim: Claim, measured: Sequence[Measured], s
             if arm.lost:
                 comparison.diverged = True
                 comparison.missing.append(f"{arm.arm} on {arm.base}: {arm.divergence()}; compared over the other seeds")
+        if claim.curve is None:
+            comparison.missing += [
+                f"{a.arm} and {b.arm} on {a.base} were measured differently: {text}"
+                for text in differing_conditions(a, b)
+            ]
         same.append(claim.curve is None and alike(a, b))
         if same[-1]:
             comparison.missing.append(f"{a.arm} and {b.arm} on {a.base}: {ALIKE}")
@@ -204,12 +209,11 @@ def _lines(paper: Reproduction, claim: Claim, a: Measured, b: Measured) -> tuple
     if claim.curve is not None:
         line = curve_line(claim.curve, a, b, claim.margin)
         return ([line], []) if line is not None else ([], [f"no curve {claim.curve.metric} of both arms"])
-    wanted = [name for name in a.verdicts if name in b.verdicts]
-    missing = []
-    if claim.benchmarks and a.scale == "paper":
-        missing = [name for name in claim.benchmarks if name not in wanted]
-        wanted = [name for name in wanted if name in claim.benchmarks]
-    if not wanted:
+    claimed = claim.benchmarks if a.scale == "paper" else ()
+    declared = claimed or tuple(dict.fromkeys([*a.verdicts, *b.verdicts]))
+    wanted = [name for name in a.verdicts if name in b.verdicts and name in declared]
+    missing = [name for name in declared if name not in wanted]
+    if not wanted or (missing and claim.over == "average"):  # a mean over the others is of another claim
         return [], missing
     lines: list[Line] = []
     for metric in claim.compared:

@@ -19,6 +19,7 @@ from harness.tables.measured import (
     alike,
     common_overrides,
     comparable,
+    differing_conditions,
     in_all_arms,
     rough,
     same_setting,
@@ -37,7 +38,7 @@ def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid |
     the store, and `rlvr compare` of the same two runs gives the same verdict.
     """
     common = common_overrides(measured)
-    rows, collapsed, families = [], [], []
+    rows, collapsed, families, different = [], [], [], []
     for a, b in contrasts(paper, measured):
         if not set(a.verdicts) & set(b.verdicts):
             continue
@@ -47,6 +48,7 @@ def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid |
         same = alike(a, b)
         families.append([] if same else lines)
         rows += [(name, a.base, a.scale, line.benchmark, *_cells(line, same), diverged) for line in lines]
+        different += [f"Measured differently: {name} on {a.base}: {text}." for text in differing_conditions(a, b)]
         sides = {"a": a, "b": b}
         collapsed += [
             f"{sides[side].label(sides[side].arm, common)} on {line.benchmark}: {fall.text()}"
@@ -60,7 +62,7 @@ def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid |
         header.append("diverged")
     shown = [row[: len(header)] for row in rows]
     not_tested = f"Not tested: {ALIKE}." if any(row[7] == "not tested" for row in rows) else ""
-    notes = (_seeds_note(rows, collapsed), not_tested, rough(rows), whole_table(families))
+    notes = (_seeds_note(rows, collapsed), not_tested, rough(rows), whole_table(families), *different)
     return Grid(
         f"{paper.key}: paired differences of mean accuracy",
         tuple(header),

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from evals.provenance import differing_fields
 from evals.stats.intervals import ROUGH
 from evals.stats.measured_run import MeasuredRun
 from evals.stats.score import NONE, score_text
@@ -168,6 +169,22 @@ def same_samples(a: MeasuredRun, b: MeasuredRun) -> bool:
 def alike(a: Measured, b: Measured) -> bool:
     """Both arms are trained, and gave the same samples: comparing them tests nothing."""
     return a.trained and b.trained and same_samples(a.run, b.run)
+
+
+def differing_conditions(a: Measured, b: Measured) -> list[str]:
+    """The conditions that differ between runs of two arms, such as 'engine.dtype is "bfloat16" or "float32" (gsm8k)'.
+    Empty where all were measured alike, or nothing says how."""
+    values: dict[tuple[str, str], dict[str, None]] = {}  # (field, benchmark) -> its values
+    for name in (name for name in a.verdicts if name in b.verdicts):
+        runs = [run for m in (a, b) for run in m.runs.values() if name in run.benchmarks]
+        first, *later = [dict(known, model=None) for run in runs if (known := run.conditions(name))] or [{}]
+        for conditions in later:
+            for field_name, x, y in differing_fields(first, conditions):
+                values.setdefault((field_name, name), {}).update({json.dumps(x): None, json.dumps(y): None})
+    benchmarks: dict[str, list[str]] = {}
+    for (field_name, name), texts in values.items():
+        benchmarks.setdefault(f"{field_name} is {' or '.join(sorted(texts))}", []).append(name)
+    return [f"{text} ({', '.join(names)})" for text, names in benchmarks.items()]
 
 
 def in_all_arms(common: Sequence[str]) -> str:

@@ -240,7 +240,7 @@ def _document(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
+        return [json.loads(line) for line in text.split("\n") if line.strip()]
 
 
 def base_of(series: Series, corpus: Sequence[Series]) -> Series | None:

@@ -164,11 +164,13 @@ def bring_back(out: Path, by: str | None = None) -> None:
 def _unfinished(paths: Iterable[Path], finished: set[Path]) -> list[str]:
     import json
 
+    from evals.files import json_lines
+
     return [
         json.dumps({"run": path.parent.name, **json.loads(line)}) + "\n"
         for path in sorted(paths)
         if path.parent not in finished
-        for line in path.read_text().splitlines()
+        for line in json_lines(path)
     ]
 
 

@@ -37,7 +37,7 @@ def fetch(folder: Path, source: str = SOURCE, files: tuple[Pinned, ...] = FILES)
 
 def converted(content: bytes) -> bytes:
     """Lines with `question` and a worked `answer` -> lines with `problem` and the answer after `####`."""
-    rows = (json.loads(line) for line in content.decode().splitlines())
+    rows = (json.loads(line) for line in content.splitlines())
     lines = ({"problem": row["question"], "answer": row["answer"].rpartition("####")[2].strip()} for row in rows)
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in lines).encode()
 

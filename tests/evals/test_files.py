@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,8 @@ from evals.files import (
     check_hashed,
     differing_files,
     folder_sha256s,
+    is_locked,
+    json_lines,
     locked,
     mend_jsonl,
     read_json,
@@ -181,3 +185,27 @@ def test_a_lock_holds_across_processes_and_ends_with_them(tmp_path: Path) -> Non
         with pytest.raises(BusyError, match="mine"), locked(tmp_path, "mine"):
             pass
     assert subprocess.run([sys.executable, "-c", code], check=False, env=dict(os.environ)).returncode == 0
+
+
+def test_a_line_separator_in_a_text_ends_no_json_line(tmp_path: Path) -> None:
+    rows = [{"a": "x\u2028y\u2029z\u0085\x0b\x0c\x1c"}, {"a": ""}]
+    write_jsonl(tmp_path / "a.jsonl", rows)
+    assert [json.loads(line) for line in json_lines(tmp_path / "a.jsonl")] == rows
+    (tmp_path / "a.jsonl").write_text('{"a": 1}\r\n\n{"a": "\u2028"}')  # the last line has no end
+    assert [json.loads(line) for line in json_lines(tmp_path / "a.jsonl")] == [{"a": 1}, {"a": "\u2028"}]
+
+
+def test_who_asks_whether_a_folder_is_held_does_not_make_it_busy(tmp_path: Path) -> None:
+    """A question holds the folder for a moment: another one sees it as free, and who takes it waits for its end."""
+    assert not is_locked(tmp_path)
+    with locked(tmp_path):
+        assert is_locked(tmp_path)
+    assert not is_locked(tmp_path)
+    question = (tmp_path / ".lock").open("rb")
+    fcntl.flock(question, fcntl.LOCK_SH)
+    assert not is_locked(tmp_path)
+    end = threading.Timer(0.05, question.close)
+    end.start()
+    with locked(tmp_path):
+        assert question.closed
+    end.join()

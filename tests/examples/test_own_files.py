@@ -15,6 +15,7 @@ import pytest
 
 from evals.data import benchmarks, prompts, protocols
 from evals.data.benchmarks import OwnBenchmark
+from evals.fingerprint import model_fingerprint
 from evals.provenance import Origin
 from harness.command.options import RunOptions
 from harness.data.problems import count_rows, load_problems, source
@@ -194,3 +195,42 @@ def test_the_same_files_in_other_folders_are_the_same_job(tmp_path: Path) -> Non
     for file in text:
         other = job(tmp_path / f"other_{file}", **{file: text[file].replace("3+4", "4+3") + "\n"})
         assert other.digest != first.digest, file
+
+
+def test_another_function_that_gives_the_verdicts_is_another_job(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A comment changes nothing, and the functions of this project have its commit."""
+    monkeypatch.syspath_prepend(tmp_path)
+    file, source = tmp_path / "my_verdicts.py", "def right(response, answer):\n    return float(answer in response)\n"
+
+    def job(extraction: object) -> Any:
+        keys = {"protocol.extraction": extraction, "arm": "grpo", "seeds": 1}
+        (made,) = read_jobs("baselines", RunOptions.from_keys(keys))
+        return made
+
+    made = []
+    for text in (source, f"{source}  # better\n", source.replace("in", "not in", 1)):
+        file.write_text(text)
+        made.append((job("my_verdicts:right").digest, job("my_verdicts:right").own_files()))
+    assert made[0] == made[1] != made[2] and [*made[0][1]] == ["extraction my_verdicts:right"]
+    assert made[0][0] != made[2][0]
+    assert job("harness.data.countdown:reward").own_files() == job("qwen").own_files() == {}
+
+
+def test_another_teacher_in_the_same_folder_is_another_job(tmp_path: Path) -> None:
+    def job(folder: Path, content: bytes) -> Any:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "config.json").write_text("{}")
+        (folder / "model.safetensors").write_bytes(content)
+        keys = {"arm": "opd", "seeds": 1, "reference_model": str(folder)}
+        (made,) = read_jobs("baselines", RunOptions.from_keys(keys))
+        return made
+
+    first = job(tmp_path / "teacher", b"one")
+    name, files = first.digest, first.own_files()
+    assert files == {"reference_model": model_fingerprint(tmp_path / "teacher")}
+    assert job(tmp_path / "elsewhere" / "teacher", b"one").digest == name  # the seeds of two machines are one arm's
+    assert job(tmp_path / "teacher", b"another").digest != name
+    (of_hub,) = read_jobs("baselines", RunOptions.from_keys({"arm": "opd", "seeds": 1, "reference_model": "a/b"}))
+    assert of_hub.own_files() == {}

@@ -158,6 +158,7 @@ def stop_at_each_write(arguments: list[str]) -> int:
         (safetensors.torch, "save_file"),
     ):
         wrap(owner, name, after=False)
-    for name in ("create_run", "log_batch", "log_artifact", "log_artifacts", "set_terminated", "update_run"):
+    sent = ("create_run", "delete_run", "log_batch", "log_artifact", "log_artifacts", "set_terminated", "update_run")
+    for name in sent:
         wrap(MlflowClient, name, after=True)  # so that the answer is lost
     return main(arguments)

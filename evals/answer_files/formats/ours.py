@@ -38,6 +38,7 @@ class Verdicts(Format):
     reason: str | None = None
     tokens: object = None
     graded_by: str | None = None
+    thought_begun: bool | None = None
 
     def samples(self) -> list[Sample]:
         known = [verdict.value for verdict in Verdict]
@@ -57,6 +58,7 @@ class Verdicts(Format):
                 their_answer=answered if isinstance(answered, str) else None,
                 tokens=self.tokens if isinstance(self.tokens, int) else None,
                 graded_by=self.graded_by,
+                thought_begun=self.thought_begun,
             )
         ]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import math
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,11 +18,11 @@ from evals.log import logger
 from harness.backends.checkpoints import last_verified, seal
 from harness.backends.children import STOP
 from harness.backends.common import describe_as_base
-from harness.backends.snapshots import snapshot_folder, snapshotter, writing
+from harness.backends.snapshots import drop_snapshots, snapshot_folder, snapshotter, writing
 from harness.backends.trl.hardware import TrlHardware, deepspeed_file
 from harness.runs.interrupt import MINUTES, Interrupted, finishing, out_of_time, requested
 from harness.spec import Training
-from harness.spec.declarations import Precision
+from harness.spec.declarations import Precision, warmup_steps
 from harness.step.finite import check_number, check_weights
 
 if TYPE_CHECKING:
@@ -32,12 +31,20 @@ if TYPE_CHECKING:
     from evals.sampling.engines.vllm import VllmEngine
 
 OnMetrics = Callable[[int, int, dict[str, float]], None]  # (step, total steps, metrics), after every optimiser step
+OnStart = Callable[[int], None]  # the step that the training goes on from, before it does
 
 
-def trainer_arguments(training: Training, hardware: TrlHardware, *, seed: int, out_dir: Path) -> dict[str, Any]:
-    """Keyword arguments that `GRPOConfig` and `SFTConfig` both have: the update, the machine, the record. Pure."""
+def trainer_arguments(
+    training: Training, hardware: TrlHardware, *, seed: int, out_dir: Path, rows: int | None
+) -> dict[str, Any]:
+    """Keyword arguments that `GRPOConfig` and `SFTConfig` both have: the update, the machine, the record. Pure.
+
+    Args:
+        rows: training rows of one start. None: those that are declared.
+    """
     e: dict[str, Any] = {key: sourced.value for key, sourced in training.settings().items()}
-    schedule = "constant_with_warmup" if e["lr_schedule"] == "constant" and e["warmup_ratio"] else e["lr_schedule"]
+    warmup = warmup_steps(training, rows)
+    schedule = "constant_with_warmup" if e["lr_schedule"] == "constant" and warmup else e["lr_schedule"]
     return {
         "output_dir": str(out_dir),
         "seed": seed,
@@ -45,15 +52,15 @@ def trainer_arguments(training: Training, hardware: TrlHardware, *, seed: int, o
         # the update
         "learning_rate": e["learning_rate"],
         "lr_scheduler_type": schedule,
-        "warmup_steps": min(e["warmup_ratio"], math.nextafter(1, 0)),  # a share of all steps. 1 would be one step
+        "warmup_steps": warmup,
         "optim": "adamw_torch",
         "adam_beta1": 0.9,
         "adam_beta2": 0.999,
         "adam_epsilon": 1e-8,
         "weight_decay": e["weight_decay"],
         "max_grad_norm": e["max_grad_norm"],
-        "num_train_epochs": e["epochs"],
-        "max_steps": -1 if e["max_steps"] is None else e["max_steps"],
+        # by epochs, TRL would round up, and could end within a rollout
+        "max_steps": training.steps_per_start(rows),
         "bf16": e["precision"] in ("bfloat16", "pure_bfloat16"),
         "fp16": e["precision"] == "float16",
         "model_init_kwargs": {"dtype": weights_dtype(e["precision"], lora=e["lora_rank"] is not None)},
@@ -107,9 +114,9 @@ def checkpoint_step(checkpoint: Path) -> int:
     return int(checkpoint.name.partition("-")[2])
 
 
-def reporter(names: Mapping[str, str], out_dir: Path, on_metrics: OnMetrics) -> object:
-    """A trainer callback: report the metrics in `names` (trainer's name -> ours), seal checkpoints, stop at
-    weights that are not finite."""
+def reporter(names: Mapping[str, str], out_dir: Path, on_metrics: OnMetrics, on_start: OnStart) -> object:
+    """A trainer callback: report the start and the metrics in `names` (trainer's name -> ours), seal checkpoints, stop
+    at weights that are not finite."""
     from transformers import TrainerCallback
 
     class Report(TrainerCallback):  # type: ignore[misc]
@@ -124,6 +131,9 @@ def reporter(names: Mapping[str, str], out_dir: Path, on_metrics: OnMetrics) -> 
             self, args: object, state: TrainerState, control: TrainerControl, model: PreTrainedModel, **kwargs: object
         ) -> None:
             check_weights(model.named_parameters(), step=state.global_step)
+            if state.is_world_process_zero:
+                on_start(state.global_step)
+                drop_snapshots(out_dir, after=state.global_step)
 
         def on_step_end(
             self, args: object, state: TrainerState, control: TrainerControl, model: PreTrainedModel, **kwargs: object

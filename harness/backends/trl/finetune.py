@@ -10,6 +10,7 @@ from evals.imports import uncollected
 from evals.sampling.engines.encode import prompt_tokens
 from harness.backends.trl.common import (
     OnMetrics,
+    OnStart,
     StopAtNonFinite,
     read_prompts,
     reporter,
@@ -64,6 +65,7 @@ def finetune(
     out_dir: Path,
     hardware: TrlHardware,
     on_metrics: OnMetrics,
+    on_start: OnStart = lambda step: None,
     pairs: list[dict[str, str]] | None = None,
 ) -> dict[str, Any]:
     """Train and save the final model under `out_dir/final`. Continue from the last checkpoint when there is one.
@@ -71,6 +73,7 @@ def finetune(
     Args:
         base_model: the resolved `declared.base_model` on this machine (a folder, or a hub id).
         on_metrics: called on the main process with (step, total steps, metrics) after every optimiser step.
+        on_start: called there with the steps that are done, before the first of this call.
         pairs: rows with `problem` and `solution` to train on instead of those of `declared.dataset` (a round of
             rejection sampling makes its own).
     Returns:
@@ -95,7 +98,6 @@ def finetune(
 
     started = time.monotonic()
     transformers.utils.logging.disable_progress_bar()
-    arguments = to_sft_config(declared, hardware, seed=seed, out_dir=out_dir)
     lora = to_lora_config(declared)
     tokenizer = AutoTokenizer.from_pretrained(base_model)
     if tokenizer.eos_token_id is None:
@@ -112,6 +114,7 @@ def finetune(
             f"max_tokens: expected at least one of {len(rows)} rows (prompt and solution) to fit into {limit} tokens. "
             f"The shortest has {min((row['tokens'] for row in rows), default=0)}"
         )
+    arguments = to_sft_config(declared, hardware, seed=seed, out_dir=out_dir, rows=len(usable_rows))
     torch.manual_seed(seed)
     trainer = FinetuneTrainer(
         model=base_model,
@@ -119,7 +122,7 @@ def finetune(
         train_dataset=Dataset.from_list([{key: row[key] for key in ("input_ids", "labels")} for row in usable_rows]),
         processing_class=tokenizer,
         peft_config=None if lora is None else peft.LoraConfig(**lora),
-        callbacks=[reporter(OUR_NAMES, out_dir, on_metrics)],
+        callbacks=[reporter(OUR_NAMES, out_dir, on_metrics, on_start)],
     )
     read = read_prompts(trainer, hardware, texts)
     last = run_to_end(trainer, out_dir, hardware, precision=declared.precision.value)

@@ -119,6 +119,7 @@ def _train(order: Order, recorder: Recorder) -> dict[str, object]:
         "out_dir": order.out_dir,
         "hardware": order.hardware,
         "on_metrics": metrics_reporter(recorder, steps_before=before),
+        "on_start": lambda step: recorder.rewind(before + step),
     }
     if isinstance(experiment, Experiment):
         return train(experiment, **common)

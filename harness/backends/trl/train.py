@@ -13,7 +13,7 @@ from evals.imports import uncollected
 from evals.library_output import bars_too
 from evals.sampling.engines.vllm import set_up, shut_down
 from harness.backends.common import prompt_rows
-from harness.backends.trl.common import OnMetrics, read_prompts, reporter, run_to_end, to_lora_config
+from harness.backends.trl.common import OnMetrics, OnStart, read_prompts, reporter, run_to_end, to_lora_config
 from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.pulse import Pulse
 from harness.backends.trl.translate import to_grpo_config
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 # TRL's name of a step metric -> the name that both backends log. Our own metrics have one name in both
 OUR_NAMES = {
-    "reward": "train/reward",
-    "reward_std": "train/reward_std",
     "entropy_coefficient": "train/entropy_coefficient",
     "kl": "train/kl",
     "clip_fraction": "train/clip_fraction",
@@ -50,13 +48,21 @@ LAUNCHED = {"RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}
 
 
 def train(
-    experiment: Experiment, *, base_model: str, seed: int, out_dir: Path, hardware: TrlHardware, on_metrics: OnMetrics
+    experiment: Experiment,
+    *,
+    base_model: str,
+    seed: int,
+    out_dir: Path,
+    hardware: TrlHardware,
+    on_metrics: OnMetrics,
+    on_start: OnStart = lambda step: None,
 ) -> dict[str, object]:
     """Train and save the final model under `out_dir/final`. Continue from the last checkpoint when there is one.
 
     Args:
         base_model: the resolved `experiment.base_model` on this machine (a folder, or a hub id).
         on_metrics: called on the main process with (step, total steps, metrics) after every optimiser step.
+        on_start: called there with the steps that are done, before the first of this call.
     Returns:
         What a record keeps: steps, training rows, rows dropped for their length, hash of the data, seconds.
     """
@@ -75,12 +81,12 @@ def train(
 
     started = time.monotonic()
     transformers.utils.logging.disable_progress_bar()
-    arguments = to_grpo_config(experiment, hardware, seed=seed, out_dir=out_dir)
     lora = to_lora_config(experiment)
     tokenizer = AutoTokenizer.from_pretrained(base_model, padding_side="left")
     policy = prompts.get(experiment.prompt.value).policy
     teacher = experiment.reference_model.value
     rows, dropped, digest = prompt_rows(experiment, tokenizer, seed=seed)
+    arguments = to_grpo_config(experiment, hardware, seed=seed, out_dir=out_dir, rows=len(rows))
     torch.manual_seed(seed)
     before = {*os.environ}
     colocated = hardware.rollouts == "vllm_colocate"
@@ -96,7 +102,7 @@ def train(
             train_dataset=Dataset.from_list(rows),
             processing_class=tokenizer,
             peft_config=None if lora is None else peft.LoraConfig(**lora),
-            callbacks=[reporter(OUR_NAMES, out_dir, on_metrics)],
+            callbacks=[reporter(OUR_NAMES, out_dir, on_metrics, on_start)],
         )
     read = read_prompts(trainer, hardware, (row["prompt"] for row in rows))
     try:

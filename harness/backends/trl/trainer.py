@@ -45,6 +45,15 @@ Inputs = dict[str, Any]  # a batch in TRL: tensors by name, and lists of other c
 Turn = Callable[[list[list[int]]], tuple[Any, Any]]
 """Prompts, in token ids -> their responses, and what TRL has beside them."""
 
+# The most probable token, whatever the generation configuration of the base model says
+GREEDY: dict[str, Any] = {
+    "do_sample": False,
+    "num_beams": 1,
+    "top_p": None,
+    "top_k": None,
+    "repetition_penalty": 1.0,
+    "no_repeat_ngram_size": 0,
+}
 LEAST_ROWS = 16  # a matrix product of fewer rows uses a kernel that rounds differently from `generate`'s
 SEARCH_FILE, REFERENCE_FILE = "entropy_search.json", "reference.pt"  # in a checkpoint, if needed
 
@@ -253,10 +262,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         unwrapped = unwrap_model_for_generation(self.model_wrapped, self.accelerator)
         with self._during("greedy responses"), unwrapped as model:
             ends = {"eos_token_id": self.eos_token_ids, "pad_token_id": self.processing_class.pad_token_id}
-            longest = self.max_completion_length
-            generated_ids = model.generate(
-                **encoded, do_sample=False, top_p=None, top_k=None, max_new_tokens=longest, **ends
-            )
+            generated_ids = model.generate(**encoded, **GREEDY, max_new_tokens=self.max_completion_length, **ends)
         responses = generated_ids[:, encoded["input_ids"].size(1) :]
         texts = self._texts(responses.tolist())
         total = torch.zeros(len(rows))
@@ -357,8 +363,8 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
             return tensor
         if tensor.dtype == torch.bool:  # padding makes integers of it, in the processes that pad alone
             return self._gather(tensor.int()).bool()
-        if tensor.dim() == 2:
-            tensor = self.accelerator.pad_across_processes(tensor, dim=1)
+        for axis in range(1, tensor.dim()):
+            tensor = self.accelerator.pad_across_processes(tensor, dim=axis)
         gathered: Tensor = self.accelerator.gather(tensor)
         return gathered
 

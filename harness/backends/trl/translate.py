@@ -39,9 +39,13 @@ _LOSS_NOT_USED = {
 }
 
 
-def to_grpo_config(experiment: Experiment, hardware: TrlHardware, *, seed: int, out_dir: Path) -> dict[str, object]:
+def to_grpo_config(
+    experiment: Experiment, hardware: TrlHardware, *, seed: int, out_dir: Path, rows: int | None = None
+) -> dict[str, object]:
     """Keyword arguments for `trl.GRPOConfig`.
 
+    Args:
+        rows: training rows. None: those that are declared.
     Raises:
         CannotExpress: a value that TRL has no way to train with. ValueError: the batch cannot be cut.
     """
@@ -61,7 +65,7 @@ def to_grpo_config(experiment: Experiment, hardware: TrlHardware, *, seed: int, 
             f"must hold whole groups of {e['group_size']}, got {hardware.processes} for {rollout} sequences"
         )
     return {
-        **trainer_arguments(experiment, hardware, seed=seed, out_dir=out_dir),
+        **trainer_arguments(experiment, hardware, seed=seed, out_dir=out_dir, rows=rows),
         "per_device_train_batch_size": micro_batch,
         "gradient_accumulation_steps": share // micro_batch,
         "steps_per_generation": share // micro_batch * e["updates_per_rollout"],

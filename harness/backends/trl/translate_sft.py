@@ -14,12 +14,20 @@ from harness.backends.trl.hardware import TrlHardware
 from harness.spec import Finetune
 
 
-def to_sft_config(declared: Finetune, hardware: TrlHardware, *, seed: int, out_dir: Path) -> dict[str, object]:
-    """Keyword arguments for `trl.SFTConfig`. Raises ValueError when the batch cannot be cut."""
+def to_sft_config(
+    declared: Finetune, hardware: TrlHardware, *, seed: int, out_dir: Path, rows: int | None = None
+) -> dict[str, object]:
+    """Keyword arguments for `trl.SFTConfig`.
+
+    Args:
+        rows: training rows of one start. None: those that are declared.
+    Raises:
+        ValueError: the batch cannot be cut.
+    """
     needs_gpu(declared, hardware)
     share, micro_batch = cut_update(declared.batch_size.value, hardware)
     return {
-        **trainer_arguments(declared, hardware, seed=seed, out_dir=out_dir),
+        **trainer_arguments(declared, hardware, seed=seed, out_dir=out_dir, rows=rows),
         "per_device_train_batch_size": micro_batch,
         "gradient_accumulation_steps": share // micro_batch,
         "average_tokens_across_devices": True,  # the mean over the tokens of the whole step, not of each process

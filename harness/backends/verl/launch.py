@@ -20,7 +20,7 @@ from evals.files import read_json, read_jsonl, write_jsonl
 from evals.log import logger
 from harness.backends.children import wait, write_order
 from harness.backends.common import metrics_reporter, prompt_rows
-from harness.backends.snapshots import notify, snapshot_folder
+from harness.backends.snapshots import drop_snapshots, notify, snapshot_folder
 from harness.backends.verl import CHECKPOINTS, PROMPT_NATS, ROWS, STEPS
 from harness.backends.verl.checkpoints import export, last_checkpoint, step_of
 from harness.backends.verl.hardware import VerlHardware
@@ -87,7 +87,10 @@ def launch(job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardwar
         for line in read_jsonl(out_dir / STEPS, "step", "total", "metrics"):
             if line["step"] <= step_of(checkpoint) * updates and line["step"] not in known:
                 report(line["step"], line["total"], line["metrics"])
-    if checkpoint is None or step_of(checkpoint) * updates < steps:
+    done = 0 if checkpoint is None else step_of(checkpoint) * updates
+    if done < steps:
+        recorder.rewind(done)
+        drop_snapshots(out_dir, after=done)
         run_driver(order, report)
         checkpoint = last_checkpoint(out_dir / CHECKPOINTS)
     if checkpoint is None:

@@ -1,4 +1,4 @@
-"""veRL's metrics under our names, and those of a whole rollout."""
+"""veRL's metrics under our names, and those of a whole rollout. Rewards are in `harness.step.step_metrics`."""
 
 from __future__ import annotations
 
@@ -25,32 +25,24 @@ def rollout_metrics(
     responses: Sequence[Tensor],
     metrics: dict[str, Any],
     *,
-    group_size: int,
     ends: tuple[int, ...],
     by_text: Sequence[float],
 ) -> dict[str, float]:
-    """Metrics of the whole rollout: rewards, lengths, and the log-probability difference of sampler and trainer.
+    """Metrics of the whole rollout: lengths, and the log-probability difference of sampler and trainer.
 
     Args:
         tokens: the rollout. responses: the token ids of each. metrics: veRL's own, whose `train/` ones are kept.
         ends: ids that end a response. by_text: 1 where a text has ended the response. Any other response was cut off.
     """
-    groups = tokens.rewards.view(-1, group_size)
-    scored = tokens.rewards[~tokens.rewards.isnan()]
     last = torch.stack([ids[-1] for ids in responses])
     ended = torch.isin(last, torch.tensor(ends)) | torch.tensor(by_text).bool()
     assert tokens.old_logp is not None and tokens.rollout_logp is not None  # `calculate_log_probs` is on
-    reported = {
+    return {
         "train/response_length": tokens.mask.sum(1).double().mean().item(),
         "train/truncated_fraction": 1 - ended.double().mean().item(),
         **mismatch_metrics(tokens.old_logp, tokens.rollout_logp, tokens.mask),
         **{name: float(value) for name, value in metrics.items() if name.startswith("train/")},
     }
-    if len(scored):
-        reported["train/reward"] = scored.mean().item()
-    if groups.shape[1] > 1 and not groups.isnan().any():
-        reported["train/reward_std"] = groups.std(dim=1).mean().item()
-    return reported
 
 
 def reward_extras(fields: Any) -> dict[str, float]:

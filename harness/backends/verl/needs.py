@@ -89,7 +89,8 @@ def step_seconds(
     """As `Backend.step_seconds`: passes without gradients are the reference's, the old policy's and, for a method that
     reads the policy, one before each update (`MethodTrainer._update_policy`). The first update of a rollout has its
     signals from the old policy's pass, but for pi_squared and where the sampler is the old policy."""
-    reads = bool(e.method.reads & {"entropies", "logp", "pi_squared"}) or e.entropy_search is not None
+    signals = {"entropies", "logp", "pi_squared", "old_entropies"}
+    reads = bool(e.method.reads & signals) or e.entropy_search is not None
     first = "pi_squared" in e.method.reads or e.old_policy.value == "sampler"
     again = reads - (0 if first else reads / e.updates_per_rollout.value)
     return rollout_seconds(a, gpu, e, hardware, rules, mean, passes=needs_reference(e) + 1 + again, eager=False)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from torch.utils.data import Dataset
 
+from evals.files import json_lines
 from evals.grading.reasoning import begins
 from harness.backends.verl.rewards import BEGUN, PROMPT
 from harness.step.batch import DATA_SIGNALS
@@ -18,7 +19,7 @@ class PromptRows(Dataset):  # type: ignore[type-arg]
 
     def __init__(self, data_files: str | Sequence[str], **_: object) -> None:
         (path,) = (data_files,) if isinstance(data_files, str) else data_files
-        self._rows = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+        self._rows = [json.loads(line) for line in json_lines(Path(path))]
 
     def __len__(self) -> int:
         return len(self._rows)

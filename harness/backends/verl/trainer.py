@@ -29,6 +29,7 @@ from verl.workers.utils.padding import response_from_nested, response_to_nested
 
 from evals.sampling.prompt_nats import first_rows, total
 from harness.backends.children import STOP
+from harness.backends.common import cut_update
 from harness.backends.method_step import SHAPED, apply_method
 from harness.backends.verl import PROMPT_NATS, STEPS, TRAINER
 from harness.backends.verl.checkpoints import STATE
@@ -41,7 +42,7 @@ from harness.backends.verl.rollout import READ, group_key
 from harness.step.batch import SEQUENCE_SIGNALS, TokenBatch
 from harness.step.finite import Diverged, check_metrics, leave_word
 from harness.step.learning import UNEQUAL_BOXES
-from harness.step.step_metrics import with_rewards
+from harness.step.step_metrics import reward_metrics, with_rewards
 
 CURRENT = ("logp", "entropies", "pi_squared", "old_entropies")  # what a pass before an update leaves, by our names
 
@@ -142,7 +143,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         fresh = number == 0 and not self._reads_pi_squared() and not self._bypasses()
         if not fresh and self._reads_policy():
             part = self._compute_current_policy(part)
-        part, measured = self._apply_method(part, fresh=fresh)
+        part, measured = self._apply_method(number, part, fresh=fresh)
         if self.order.experiment.method.likeliest:
             part.extra_info = Asking(part.extra_info)
         report: dict[str, object] = {}
@@ -191,7 +192,8 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         """Ours are written by `_report`. Those of a rollout that trains the critic alone are written here."""
         if self.config.trainer.critic_warmup > self.global_steps:
             last = self.order.experiment.updates_per_rollout.value - 1
-            values = {**self._rollout_metrics(batch, metrics), **critic_metrics(metrics)}
+            rewards = reward_metrics(self._token_batch(batch, self._fetch(batch)))
+            values = {**self._rollout_metrics(batch, metrics), **rewards, **critic_metrics(metrics)}
             for number in range(last + 1):
                 self._report(number, values)
             self._stop_at_nonfinite(last, values)
@@ -200,7 +202,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
 
     def _reads_policy(self) -> bool:
         e = self.order.experiment
-        return bool(e.method.reads & {"entropies", "logp", "pi_squared"}) or e.entropy_search is not None
+        return bool(e.method.reads & {*CURRENT}) or e.entropy_search is not None
 
     def _reads_pi_squared(self) -> bool:
         return "pi_squared" in self.order.experiment.method.reads
@@ -256,8 +258,13 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         names += ["values"] if self.use_critic else []
         return tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=names)
 
-    def _token_batch(self, batch: KVBatchMeta, data: TensorDict, *, fresh: bool = True) -> TokenBatch:
-        """`fresh`: no update has followed the rollout, so the policy is still the one that sampled."""
+    def _token_batch(self, batch: KVBatchMeta, data: TensorDict, *, update: int = 0, fresh: bool = True) -> TokenBatch:
+        """The signals of these sequences.
+
+        Args:
+            update: updates of this rollout before this one. fresh: none has followed the rollout, so the policy is
+                still the one that sampled.
+        """
         lengths = data["response_mask"].offsets().diff()
         mask = torch.arange(int(lengths.max())) < lengths.unsqueeze(1)
 
@@ -288,7 +295,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
             mask=mask,
             vocab_size=self.order.vocab_size,
             max_tokens=e.max_completion_tokens.value,
-            step=(self.global_steps - 1) * e.updates_per_rollout.value,
+            step=self._step_number(update) - 1,
             seed=self.config.data.seed,
             reward_parts=torch.tensor([[extra[PART + name] for name in e.rewards.value] for extra in extras]),
             reward_weights=e.reward_weights.value,
@@ -298,19 +305,17 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
 
     def _micro_batches(self, rows: int) -> Tensor | None:
         """[B]: the forward pass of each sequence. The same number on every process, as on the other backend."""
-        actor = self.config.actor_rollout_ref.actor
-        if actor.use_dynamic_bsz:
+        if self.order.hardware.tokens_per_gpu is not None:
             return None
-        each = rows // (self.config.trainer.n_gpus_per_node * self.config.trainer.nnodes)
-        numbers: Tensor = (torch.arange(rows) % each) // actor.ppo_micro_batch_size_per_gpu
-        return numbers
+        share, micro_batch = cut_update(rows, self.order.hardware)
+        return (torch.arange(rows) % share) // micro_batch
 
-    def _apply_method(self, part: KVBatchMeta, *, fresh: bool) -> tuple[KVBatchMeta, dict[str, float]]:
+    def _apply_method(self, number: int, part: KVBatchMeta, *, fresh: bool) -> tuple[KVBatchMeta, dict[str, float]]:
         """The method's output for this optimiser step, sent to the workers, and the metrics of the step."""
         optional = {"pi_squared", "old_entropies"} - self.order.experiment.method.reads
         current = () if fresh or not self._reads_policy() else (name for name in CURRENT if name not in optional)
         data = self._fetch(part, *current)
-        tokens = self._token_batch(part, data, fresh=fresh)
+        tokens = self._token_batch(part, data, update=number, fresh=fresh)
         try:
             applied = apply_method(self.order.experiment, tokens, self.entropy_coefficient)
         except Diverged as error:
@@ -342,12 +347,12 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
 
     def _rollout_metrics(self, batch: KVBatchMeta, metrics: dict[str, object]) -> dict[str, float]:
         data = self._fetch(batch)
-        tokens, size = self._token_batch(batch, data), self.order.experiment.group_size.value
+        tokens = self._token_batch(batch, data)
         responses, ends = data["responses"].unbind(), self.order.end_tokens
         extras = [getattr(fields, "data", fields) for fields in data["extra_fields"]]
         self._record_prompts([extra[READ] for extra in extras if READ in extra])
         by_text = [reward_extras(fields)[ENDED] for fields in extras]
-        return rollout_metrics(tokens, responses, metrics, group_size=size, ends=ends, by_text=by_text)
+        return rollout_metrics(tokens, responses, metrics, ends=ends, by_text=by_text)
 
     def _record_prompts(self, prompts: Sequence[tuple[list[int], float]]) -> None:
         """Write how well the base model predicts the first of these prompts, if there are any."""

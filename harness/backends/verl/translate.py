@@ -19,6 +19,7 @@ from harness.backends.verl.hardware import VerlHardware
 from harness.backends.verl.order import Order
 from harness.errors import UsageError
 from harness.spec import Experiment, Training, assumed
+from harness.spec.declarations import warmup_steps
 from harness.step.batch import DRAWS
 from harness.step.rewards import GROUP_REWARDS
 
@@ -108,7 +109,7 @@ def to_verl_config(order: Order) -> dict[str, object]:
     return {
         **_data(e, order),
         **_model(order),
-        **_actor(e, hardware, micro_batch, reference=needs_reference(experiment)),
+        **_actor(e, order, micro_batch),
         **_reference(e, hardware, micro_batch),
         **_rollout(e, order, micro_batch),
         **(_critic(e, order, micro_batch) if e["critic"] else {"critic.enable": False}),
@@ -160,7 +161,7 @@ def _engine(prefix: str, precision: str, hardware: VerlHardware, *, trained: boo
     }
 
 
-def _optimiser(prefix: str, e: dict[str, object]) -> dict[str, object]:
+def _optimiser(prefix: str, e: dict[str, object], *, warmup: int = 0) -> dict[str, object]:
     return {
         f"{prefix}.optimizer": "AdamW",
         f"{prefix}.optimizer_impl": "torch.optim",
@@ -170,8 +171,8 @@ def _optimiser(prefix: str, e: dict[str, object]) -> dict[str, object]:
         f"{prefix}.weight_decay": e["weight_decay"],
         f"{prefix}.clip_grad": e["max_grad_norm"],
         f"{prefix}.lr_scheduler_type": e["lr_schedule"],
-        f"{prefix}.lr_warmup_steps": -1,
-        f"{prefix}.lr_warmup_steps_ratio": e["warmup_ratio"],
+        f"{prefix}.lr_warmup_steps": warmup,
+        f"{prefix}.lr_warmup_steps_ratio": 0.0,
         f"{prefix}.min_lr_ratio": 0.0,
         f"{prefix}.num_cycles": 0.5,
     }
@@ -186,12 +187,13 @@ def _batches(prefix: str, hardware: VerlHardware, micro_batch: int) -> dict[str,
     }
 
 
-def _actor(e: dict[str, Any], hardware: VerlHardware, micro_batch: int, *, reference: bool) -> dict[str, object]:
-    actor = "actor_rollout_ref.actor"
+def _actor(e: dict[str, Any], order: Order, micro_batch: int) -> dict[str, object]:
+    actor, hardware = "actor_rollout_ref.actor", order.hardware
+    reference = needs_reference(order.experiment)
     return {
         f"{actor}.strategy": "fsdp2",
         **_engine(f"{actor}.fsdp_config", e["precision"], hardware, trained=True),
-        **_optimiser(f"{actor}.optim", e),
+        **_optimiser(f"{actor}.optim", e, warmup=warmup_steps(order.experiment, order.rows)),
         **_batches(actor, hardware, micro_batch),
         f"{actor}.use_torch_compile": hardware.device == "gpu",
         f"{actor}.grad_clip": e["max_grad_norm"],
@@ -263,7 +265,7 @@ def _critic(e: dict[str, Any], order: Order, micro_batch: int) -> dict[str, obje
         "critic.enable": True,
         "critic.strategy": "fsdp2",
         **_engine("critic.fsdp", e["precision"], hardware, trained=True),
-        **_optimiser("critic.optim", e | {"lr_schedule": "constant", "warmup_ratio": 0.0, "learning_rate": rate}),
+        **_optimiser("critic.optim", e | {"lr_schedule": "constant", "learning_rate": rate}),
         **_batches("critic", hardware, micro_batch),
         "critic.grad_clip": e["max_grad_norm"],
         "critic.ppo_mini_batch_size": e["prompts_per_rollout"] // e["updates_per_rollout"],

@@ -143,6 +143,16 @@ def test_band_over_seeds_by_hand() -> None:
     assert row["low"] == pytest.approx(2 - 4.30265 / 3**0.5, abs=1e-4)
 
 
+def test_the_caption_says_the_fewest_and_the_most_seeds_behind_a_point() -> None:
+    diverged = curves(seed=2)
+    diverged = diverged[diverged["step"] <= 20]
+    [first, *_] = plot_training(NAMES, joined(curves(seed=0), curves(seed=1), diverged, curves("base")))
+    assert "Steps and training seeds: GRPO 60, 2 to 3, base 60, 1." in first.caption
+    assert "Where a seed has no value, as after it diverged, the mean is over the others." in first.caption
+    [first, *_] = plot_training(NAMES, joined(curves(seed=0), curves(seed=1)))
+    assert "GRPO 60, 2." in first.caption and "diverged" not in first.caption
+
+
 def test_one_seed_has_no_band_and_a_missing_value_is_not_zero() -> None:
     frame = pd.DataFrame({"model": "a", "seed": [0, 1, 0], "step": [1, 1, 2], "accuracy": [0.5, np.nan, 0.7]})
     means = mean_over_seeds(frame, "accuracy")

@@ -296,3 +296,18 @@ def test_values_that_json_has_no_form_for(tmp_path: Path) -> None:
     pq.write_table(pa.table(columns), tmp_path / "b.parquet")
     with pytest.raises(UsageError, match=r"cost\s+object\s+\"1.5\""):
         grade_file(tmp_path / "b.parquet")
+
+
+def test_several_samples_of_lm_eval_count_once_under_several_filters(tmp_path: Path) -> None:
+    """Three problems with four samples, two of which are equal, under three filters: 12 samples."""
+    texts = ["It is 1.", "It is 2.", "It is 2.", "It is 3."]
+    rows = [
+        {"doc_id": doc, "doc": {"question": f"q{doc}"}, "target": "2", "resps": [texts], "filtered_resps": ["2"]}
+        | {"filter": name, "metrics": ["exact_match"], "exact_match": 1.0}
+        for doc in range(3)
+        for name in ("score-first", "maj@4", "maj@2")
+    ]
+    path = tmp_path / "samples_gsm8k.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    read = [(sample.problem_id, sample.response) for sample in read_answers(path).rows]
+    assert read == [(str(doc), text) for doc in range(3) for text in texts]

@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from evals.answer_files import grade_file
+from evals.answer_files.reading import Reading
 from rlvr.cli import main
 from tests.evals.answer_files.test_shapes import grade, lines, refused, score
 
@@ -299,3 +301,16 @@ def test_a_row_without_id_and_text_has_no_gold_in_another_file(
     golds = lines(tmp_path / "golds.jsonl", *({"problem_id": n, "answer": str(n)} for n in (1, 2)))
     message = refused(capsys, "grade", rows, "columns=response:responses", f"gold={golds}")
     assert "row 1: the row has no problem_id and no problem" in message and "columns=problem_id:PATH" in message
+
+
+@pytest.mark.parametrize("key", ["problem_id", "problem"])
+def test_two_golds_of_one_problem_are_refused_if_they_differ(
+    key: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = lines(tmp_path / "a.jsonl", *({key: name, "response": RIGHT} for name in "ab"))
+    golds = [{key: name, "answer": "2"} for name in "abba"]
+    path = lines(tmp_path / "gold.jsonl", *golds)
+    assert grade_file(rows, reading=Reading(gold=path)).verdicts == {"correct": 2}  # equal repeats say the same
+    lines(path, *golds, {key: "b", "answer": "9"})
+    message = refused(capsys, "grade", rows, f"gold={path}")
+    assert f"a.jsonl, row 2: gold={path}: problem 'b' has the answer '2' in row 2 and '9' in row 5. Delete" in message

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from evals.answer_files import grade_file
+from evals.audit.graded import by_policy
 from evals.files import write_parquet
+from evals.grading import Grader
 from evals.grading.verdicts import schema
 from rlvr.cli import main
 
@@ -187,3 +190,22 @@ def test_another_policy_is_no_wrong_label(tmp_path: Path) -> None:
     report = grade_file(tmp_path / "e", policy="boxed_last")
     assert report.verdicts == {"no_answer": 4}
     assert [d.cause for d in report.differing] == ["the file's verdict is of policy answer_line, reasoning whole"]
+
+
+def test_verdicts_that_do_not_say_who_began_the_thought_are_read_as_before(tmp_path: Path) -> None:
+    folder = save(tmp_path / "e") / "sums"
+    table = pq.read_table(folder / "verdicts.parquet").drop_columns(["thought_begun"])
+    write_parquet(table, folder / "verdicts.parquet")
+    assert grade_file(folder).verdicts == {"correct": 1, "wrong": 3}
+
+
+def test_an_audit_reads_no_box_in_a_thought_that_the_template_began() -> None:
+    from evals.answer_files.read import extracted
+    from evals.answer_files.sample import Sample
+
+    sample = Sample("a", ("7",), r"It is \boxed{7}. Wait", finish_reason="length")
+    assert extracted(sample) == "7" and extracted(replace(sample, thought_begun=True)) is None
+    for begun, boxed in ((False, 1.0), (True, 0.0)):
+        rows = [replace(sample, thought_begun=begun, expected=True)]
+        verdicts, _ = by_policy(rows, Grader(), ("answer_tag", "qwen"))
+        assert (verdicts["qwen"][0], verdicts["truncated"][0]) == (boxed, 1.0)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import rlvr
 from benchmarks.audit import CAUSES, CLEAN, repeat
 from evals.answer_files.sample import Sample
 from evals.audit import Evidence, Printed, audit, selection
@@ -281,3 +285,98 @@ def test_choice_among_seeds_keeps_the_seeds_apart() -> None:
     table = pd.DataFrame(rows, columns=["seed", "checkpoint", "label"]).assign(problem_id="x")
     result = selection(Evidence.of_samples(table), 1.0, np.random.default_rng(0))
     assert result.chance == pytest.approx(3 / 4)
+
+
+def _audited(tmp_path: Path, rows: list[dict[str, object]], printed: str, **columns: str) -> dict[str, Any]:
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    result = rlvr.audit(file, printed=printed, columns=columns or None)
+    return {"verdict": result["verdict"], "text": str(result)}
+
+
+def test_a_response_that_is_the_gold_in_prose_is_right(tmp_path: Path) -> None:
+    """The last number of each response was its answer, so 30 right rows of 40 were wrong."""
+    gold = "The number of dogs would fall in year {}"
+    rows: list[dict[str, object]] = [
+        {
+            "id": n,
+            "answer": gold.format(n),
+            "response": "Nothing would change at all" if n % 4 == 0 else gold.format(n),
+            "expected": n % 4 != 0,
+        }
+        for n in range(40)
+    ]
+    report = _audited(tmp_path, rows, "75.0")
+    assert report["verdict"] == "stands" and "answers read in the whole text: 75.0" in report["text"]
+
+
+def test_a_letter_that_names_the_gold_among_the_choices_is_right(tmp_path: Path) -> None:
+    choices = ["cat", "dog", "cow", "pig"]
+    rows: list[dict[str, object]] = [
+        {
+            "id": n,
+            "question": f"Which animal is in picture {n}?",
+            "choices": choices,
+            "answer": choices[n % 4],
+            "response": f"I looked at picture {n} for long. Thus, the answer is {'ABCD'[(n + (n >= 26)) % 4]}.",
+            "expected": n < 26,
+        }
+        for n in range(40)
+    ]
+    report = _audited(tmp_path, rows, "65.0")
+    assert report["verdict"] == "stands" and "answers read in the whole text: 65.0" in report["text"]
+
+
+def test_problems_with_one_question_and_other_golds_are_not_there_twice(tmp_path: Path) -> None:
+    """As questions about pictures are: 12 of 40 ask what time is shown."""
+    rows: list[dict[str, object]] = [
+        {
+            "problem_id": n,
+            "problem": "What time is shown?" if n < 12 else f"Which number is {n}?",
+            "answer": str(n),
+            "response": rf"\boxed{{{n if n < 30 else 0}}}",
+            "expected": n < 30,
+        }
+        for n in range(40)
+    ]
+    assert _audited(tmp_path, rows, "75.0")["verdict"] == "stands"
+
+
+def test_no_problem_is_missing_where_a_known_benchmark_has_as_many(tmp_path: Path) -> None:
+    """141 of HumanEval's 164 are 86.0 %. They are 71.2 % of GPQA's 198, which this file is not."""
+    rows: list[dict[str, object]] = [{"task_id": f"HumanEval/{n}", "passed": n < 141} for n in range(164)]
+    report = _audited(tmp_path, rows, "71.2", id="task_id", correct="passed")
+    assert report["verdict"] == NOT_FOUND
+
+
+def test_one_verdict_for_several_responses_is_refused(tmp_path: Path) -> None:
+    """The verdict of a majority was taken for that of each of its eight responses."""
+    rows: list[dict[str, object]] = [
+        {"problem": f"{n} + 0", "answer": "1", "responses": ["1", "2", "1"], "majority_correct": True} for n in range(4)
+    ]
+    with pytest.raises(UsageError, match="one verdict for 3 responses"):
+        _audited(tmp_path, rows, "100.0", response="responses", expected="majority_correct")
+
+
+def test_a_number_in_a_cut_derivation_moves_no_score(tmp_path: Path) -> None:
+    """Right responses state their answer. The others stop in mid-derivation, at a number that is the gold."""
+    rows: list[dict[str, object]] = [
+        {
+            "id": n,
+            "problem": f"What is {n} + 1?",
+            "answer": str(n + 1),
+            "response": rf"So it is \boxed{{{n + 1}}}" if n < 50 else f"We use {'x ' * 60} + {n + 1}",
+            "expected": n < 50,
+        }
+        for n in range(100)
+    ]
+    assert _audited(tmp_path, rows, "50.0")["verdict"] != "made by the grader"
+
+
+def test_a_word_beside_verdicts_is_refused_with_the_word_that_says_correct(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [
+        {"task_id": f"T/{n}", "status": status} for n, status in enumerate(("pass", "fail", "timeout", "pass"))
+    ]
+    with pytest.raises(UsageError, match=r"type '?columns=id:task_id,correct:status\?pass"):
+        _audited(tmp_path, rows, "50.0", id="task_id", correct="status")
+    assert _audited(tmp_path, rows, "50.0", id="task_id", correct="status?pass")["verdict"] == "stands"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -64,6 +65,26 @@ LIGHTEVAL = (
 def test_curves_are_read(text: str, metric: str, expected: dict[int, float]) -> None:
     points = read_curve(text).set_index("step")[metric].dropna()
     assert points.to_dict() == pytest.approx(expected)
+
+
+def test_a_step_that_is_logged_again_as_nan_has_no_number() -> None:
+    rows = [(1, 0.3), (2, 0.4), (2, math.nan)]
+    curve = read_curve("".join(json.dumps({"step": step, "acc": value, "lr": 0.1}) + "\n" for step, value in rows))
+    assert curve["acc"].tolist() == pytest.approx([0.3, math.nan], nan_ok=True) and curve["lr"].tolist() == [0.1, 0.1]
+    assert curve.attrs["replaced"] == (1, 2, 2)
+    with pytest.raises(UsageError, match="acc is nan at step 2, and its last number is of step 1"):
+        curve_evidence({"a": curve}, "acc")
+    rows.append((3, 0.5))
+    curve = read_curve("".join(json.dumps({"iter": step, "acc": value}) + "\n" for step, value in rows), step="iter")
+    evidence = curve_evidence({"a": curve}, "acc")
+    assert evidence.scores["value"].tolist() == [0.3, 0.5]
+    assert evidence.overwritten is not None and evidence.overwritten["value"].tolist() == [0.4]
+
+
+def test_a_number_that_is_nan_in_the_last_numbered_row_is_named() -> None:
+    text = "".join(json.dumps({"acc": value}) + "\n" for value in (0.3, 0.4, math.nan))
+    with pytest.raises(UsageError, match="acc is nan at step 3, and its last number is of step 2"):
+        curve_evidence({"a": read_curve(text, step="row")}, "acc")
 
 
 def test_percentages_become_shares() -> None:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
 from evals.code_execution import sandbox
-from evals.code_execution.program_grader import ProgramGrader, gold
+from evals.code_execution.program_grader import ProgramGrader, RewardGrader, gold
 from evals.code_execution.sandbox import Execution, Limits
 from evals.data import benchmarks, prompts, protocols
 from evals.grading.verdicts import Verdict
@@ -244,3 +246,16 @@ def test_lm_eval_gives_the_same_rows_and_verdicts(data: Path) -> None:
         for i, doc in enumerate(split)
     ]
     assert marks == [{"avg@1": 1.0, "pass@1": 1.0, "maj@1": 1.0, "unscored": 0.0}] * 3
+
+
+@pytest.mark.parametrize("value", [None, float("nan"), float("inf"), float("-inf")])
+def test_a_reward_that_is_no_number_leaves_the_response_unscored(
+    value: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = ModuleType("my_verdicts")
+    monkeypatch.setitem(sys.modules, "my_verdicts", module)
+    monkeypatch.setattr(module, "given", lambda response, answer: value, raising=False)
+    with RewardGrader() as grader:
+        grades = grader.grade_responses([("7", r"\boxed{8}", None), ("7", "no box", "stop")], "my_verdicts:given")
+    assert [grade.verdict for grade in grades] == [Verdict.UNSCORED] * 2
+    assert grades[0].reason == "my_verdicts:given gave no score"

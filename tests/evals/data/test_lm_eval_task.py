@@ -146,9 +146,9 @@ def test_the_lm_eval_task_and_our_score_give_the_same_numbers(table: Any, result
     unscored = scores[0].unscored / scores[0].samples
     assert values(result) == {s.name: s.value for s in scores} | {"unscored": pytest.approx(unscored, rel=1e-15)}
     assert unscored == pytest.approx((2 + 5 + 6 + 1) / 66)
-    # 11 scripts, of which UUUUUU has no scored sample. 4 have fewer than 6 scored ones. Of the other 7, all but WWWWWW
-    # and NCNCNB have an R in their six. The 3 with unscored samples and an R are solved, whatever those samples are.
-    assert values(result)["pass@6"] == pytest.approx((5 + 3) / (7 + 3))
+    # 11 scripts, of which UUUUUU has no scored sample. 4 have fewer than 6 scored ones, so no value. Of the other 7,
+    # all but WWWWWW and NCNCNB have an R in their six.
+    assert values(result)["pass@6"] == pytest.approx(5 / 7)
     # shares of R: 1, 0, 1/6, 2/6, 0, 3/6, 1/4, 1, -, 1/5, 2/6
     assert values(result)["avg@6"] == pytest.approx((1 + 1 / 6 + 2 / 6 + 3 / 6 + 1 / 4 + 1 + 1 / 5 + 2 / 6) / 10)
 

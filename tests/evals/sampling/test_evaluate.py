@@ -212,3 +212,67 @@ def test_an_engine_that_drops_a_request_is_noticed(place: dict[str, Any]) -> Non
     # 10 requests in chunks of 4, 4 and 2: the first of each is dropped
     with pytest.raises(RuntimeError, match="the engine answered 7 of 10 requests"):
         evaluate(protocol=protocol(2), engine=lossy, **place)
+
+
+def test_a_thought_that_the_template_began_is_read_alike_in_every_grading(place: dict[str, Any]) -> None:
+    """Each response ends inside its thought. The box in it is no answer, in the evaluation and in what reads it."""
+    from evals.answer_files import grade_file
+    from rlvr.evaluation import _policy_effects
+
+    class Thinking(Scripted):
+        class tokenizer(Scripted.tokenizer):
+            @staticmethod
+            def apply_chat_template(messages: Any, **_: Any) -> str:
+                return "".join(m["content"] for m in messages) + "<think>\n"
+
+        def generate(
+            self, requests: Sequence[Request], decoding: Decoding, on_step: Any = None
+        ) -> Iterator[list[Completion]]:
+            right = (f"It is \\boxed{{{request.key[0][1:]}}}. Wait" for request in requests)
+            yield [Completion(request.key, text, 3, "length") for request, text in zip(requests, right, strict=True)]
+
+    path = evaluate(protocol=protocol(2, prompt="boxed_suffix"), engine=Thinking(), **place)["toy"]
+    assert {(row["verdict"], row["thought_begun"]) for row in table(path)} == {("truncated", True)}
+    out = place["out_dir"] / "graded.jsonl"
+    report = grade_file(path, out=out, explain=[1])
+    assert report.verdicts == {"truncated": 10} and report.thoughts == 10
+    assert report.explanations[1].extracted is None
+    assert grade_file(out).verdicts == {"truncated": 10}
+    assert grade_file(path, reasoning="whole").verdicts == {"correct": 10}
+    effects = {effect.policy: effect for effect in _policy_effects("boxed_last", path, "after")}
+    assert effects["qwen"].changed == 0 and effects["qwen, reasoning=whole"].correct == 10
+
+
+def test_a_manifest_holds_no_credential_and_still_tells_two_apart(
+    place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys = [f"sk-{letter * 24}" for letter in "ab"]
+    engines = [Scripted(note=f"https://me:{key}@host?token={key}") for key in keys]
+    evaluate(protocol=protocol(1, system=keys[0]), engine=engines[0], **place)
+    manifest = place["out_dir"] / "toy" / "manifest.json"
+    for more in (1, 2):  # the same command resumes
+        evaluate(protocol=protocol(more, system=keys[0]), engine=engines[0], **place)
+        assert keys[0] not in manifest.read_text() and "[hidden]" in manifest.read_text()
+    with pytest.raises(ValueError, match=r"engine\.note was .*\[hidden\].*, now ") as error:
+        evaluate(protocol=protocol(1, system=keys[0]), engine=engines[1], **place)
+    assert not any(key in str(error.value) for key in keys)
+
+
+def test_a_credential_of_the_environment_is_known_again_without_it(
+    place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_TOKEN", "open sesame")
+    evaluate(protocol=protocol(1), engine=Scripted(note="say open sesame"), **place)
+    manifest = place["out_dir"] / "toy" / "manifest.json"
+    assert "sesame" not in manifest.read_text()
+    monkeypatch.delenv("SOME_TOKEN")
+    evaluate(protocol=protocol(1), engine=Scripted(note="say open sesame"), **place)
+
+
+def test_samples_whose_manifest_has_a_credential_are_resumed(place: dict[str, Any]) -> None:
+    """Manifests had them until 2026-11-30."""
+    key = f"sk-{'a' * 24}"
+    evaluate(protocol=protocol(1), engine=Scripted(note="not hidden"), **place)
+    manifest = place["out_dir"] / "toy" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"not hidden"', f'"{key}"'))
+    evaluate(protocol=protocol(1), engine=Scripted(note=key), **place)

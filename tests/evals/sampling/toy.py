@@ -97,7 +97,7 @@ def expected_rows(n: int, seed: int = 0, name: str = "toy") -> list[dict[str, An
                     "boxed": kind < 3, "answer": expected,
                     "answer_class": None if same_as is None else classes.setdefault(same_as, len(classes)),
                     "verdict": ("correct", "wrong", "wrong", "no_answer", "truncated")[kind], "reason": None,
-                    "problem": problem.problem,
+                    "problem": problem.problem, "thought_begun": False,
                 }
             )  # fmt: skip
     return rows

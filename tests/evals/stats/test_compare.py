@@ -304,8 +304,8 @@ def test_a_table_of_several_families_says_how_often_it_errs() -> None:
     assert whole_table(families[:1]) == ""
     assert whole_table(families) == (
         "Suppose that no arm differs from another. Each of the 2 differences then has a false verdict in up to 5 % of "
-        "such tables. At least one difference has a false verdict in up to 10 % of such tables. With one correction over "
-        "all 4 comparisons, 0 of the 4 verdicts *higher* or *lower* remain."
+        "such tables. At least one difference has a false verdict in up to 10 % of such tables. With one correction "
+        "over all 4 comparisons, 0 of the 4 verdicts *higher* or *lower* remain."
     )
 
 

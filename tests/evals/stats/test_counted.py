@@ -52,7 +52,7 @@ def rows_of(seeds: list[list[list[Sample]]]) -> pd.DataFrame:
 
 
 def file_of(rows: pd.DataFrame, path: Path) -> Path:
-    more = rows.assign(seed=0, response="", answer=None, reason=None, problem=None)
+    more = rows.assign(seed=0, response="", answer=None, reason=None, problem=None, thought_begun=None)
     pq.write_table(pa.Table.from_pandas(more, schema=schema(), preserve_index=False), path)
     return path
 

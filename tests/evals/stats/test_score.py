@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -81,8 +82,7 @@ def test_unscored_is_not_wrong() -> None:
     scores = by_name(score(table({"p": "+a??", "q": "+aaa"}), ks=(2, 4)))
     assert scores["avg@4"].value == pytest.approx((1 / 2 + 1 / 4) / 2)
     assert scores["pass@2"].value == pytest.approx((1 + 1 / 2) / 2)
-    assert (scores["pass@4"].value, scores["pass@4"].problems, scores["pass@4"].excluded) == (1.0, 2, 0)  # p: decided
-    assert (scores["maj@4"].problems, scores["maj@4"].excluded) == (1, 1)
+    assert all((scores[name].problems, scores[name].excluded) == (1, 1) for name in ("pass@4", "maj@4"))
     assert {(s.samples, s.unscored) for s in scores.values()} == {(8, 2)}
     assert scores["fmt"].value == 1.0  # a box needs no verdict
 
@@ -159,11 +159,12 @@ def test_bad_requests_are_refused() -> None:
 
 
 def test_unscored_samples_count_as_wrong_at_the_other_end() -> None:
-    # excluded: 1 of 1. All incorrect: 1 of 4. pass@2 has too few scored samples, and no problem has a value
+    # excluded: 1 of 1. All incorrect: 1 of 4. pass@2 has too few scored samples, and no problem has a value. With all
+    # incorrect, three of the six pairs of each problem hold the correct sample
     frame = table({"a": "+???", "b": "+???"})
     avg, at_2, fmt = score(frame, ks=[2], metrics=("avg", "pass", "fmt"))
     assert (avg.value, avg.as_wrong, avg.as_right, avg.unscored) == (1.0, 0.25, 1.0, 6)
-    assert (at_2.value, at_2.as_wrong, at_2.as_right, fmt.as_wrong) == (None, 0.0, 1.0, None)
+    assert (at_2.value, at_2.as_wrong, at_2.as_right, fmt.as_wrong) == (None, 0.5, 1.0, None)
     assert score_text(avg) == "100.0 ~[15.8, 100.0] (6 unscored: 25.0 to 100.0 if graded)"
     [all_scored] = score(frame[frame["verdict"] != "unscored"], ks=[1], metrics=("avg",))
     assert all_scored.as_wrong is None
@@ -222,27 +223,49 @@ def test_no_bound_is_minus_zero(low: float, high: float, form: str, text: str) -
     assert number_text(-0.0004, 100, form) in ("+0.0", "0.0")
 
 
-def test_problems_that_are_decided_count() -> None:
-    # pass@2 of "+?" is 1 whatever "?" is; that of "--" is 0; of "-?" it is not known
-    for rows, value, ends in [
-        ({"a": "+?", "b": "--"}, 0.5, (0.5, 0.5)),
-        ({"a": "+?", "b": "-?"}, 1.0, (0.5, 1.0)),
-    ]:
-        [result] = score(table(rows), ks=[2], metrics=("pass",))
-        assert (result.value, (result.as_wrong, result.as_right)) == (value, ends)
-    # maj@5 of "+++??": three of five; of "aaa??": a has it; of "++a??" it depends
-    [result] = score(table({"a": "+++??", "b": "aaa??", "c": "++a??"}), ks=[5], metrics=("maj",))
-    assert (result.value, result.problems, result.excluded) == (0.5, 2, 1)
-    assert (result.as_wrong, result.as_right) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
+def test_problems_with_too_few_scored_samples_have_no_value_also_where_these_decide_it() -> None:
+    # pass@2 of "+?" is 1 whatever "?" is, that of "--" is 0, and that of "-?" is 0 or 1
+    for rows, ends in [({"a": "+?", "b": "--"}, (0.5, 0.5)), ({"a": "+?", "b": "-?", "c": "--"}, (1 / 3, 2 / 3))]:
+        [passed] = score(table(rows), ks=[2], metrics=("pass",))
+        [unsolved] = score(table(rows), ks=[2], metrics=("unsolvable",))
+        assert (passed.value, passed.problems, unsolved.value) == (0.0, 1, 1.0)
+        assert (passed.as_wrong, passed.as_right) == pytest.approx(ends)
+    assert score_text(replace(passed, interval=None)) == "0.0 (2 unscored: 33.3 to 66.7 if graded)"
+    # maj@5 of "+++??" is 1, three of five. That of "aaa??" is 0. That of "++a??" depends, on 2 votes against 3 or fewer
+    rows = {"a": "+++??", "b": "aaa??", "c": "++a??", "d": "aaaaa"}
+    [result] = score(table(rows), ks=[5], metrics=("maj",))
+    assert (result.value, result.problems, result.excluded) == (0.0, 1, 3)
+    assert (result.as_wrong, result.as_right) == (0.25, 0.5)
+
+
+def test_a_score_whose_bounds_are_equal_and_not_its_value_shows_them() -> None:
+    [result] = score(table({"a": "+?", "b": "--"}), ks=[2], metrics=("pass",))
+    assert score_text(replace(result, interval=None)) == "0.0 (1 unscored: 50.0 to 50.0 if graded)"
+
+
+def test_unscored_samples_at_random_do_not_bias_pass_at_k() -> None:
+    """2,000 problems of 4 samples. One in five is right, one in twenty is unscored by chance.
+
+    pass@4 is 1 - 0.8^4 = 0.590. 0.95^4 of the problems have a value, so its standard error is 0.012. With the problems
+    of which the scored samples decide it, pass@4 was above 0.64.
+    """
+    rng = np.random.default_rng(0)
+    right, unscored = rng.random((2000, 4)) < 0.2, rng.random((2000, 4)) < 0.05
+    letters = np.where(unscored, "?", np.where(right, "+", "a"))
+    [result] = score(table({f"p{i}": "".join(row) for i, row in enumerate(letters)}), ks=[4], metrics=("pass",))
+    assert result.value == pytest.approx(1 - 0.8**4, abs=0.03)
+    assert result.excluded == int(unscored.any(axis=1).sum())
 
 
 @given(st.lists(st.text("+ab-?", min_size=4, max_size=4), min_size=1, max_size=5), st.integers(1, 4))
-def test_the_value_lies_within_the_bounds_of_unscored_samples(rows: list[str], k: int) -> None:
+def test_the_value_of_all_problems_lies_within_the_bounds_of_unscored_samples(rows: list[str], k: int) -> None:
     frame = table({f"p{i}": row for i, row in enumerate(rows)})
     for metric in score(frame, ks=[k], metrics=("avg", "pass", "maj", "unsolvable")):
-        if metric.unscored and metric.as_wrong is not None and metric.as_right is not None and metric.value is not None:
+        if metric.as_wrong is not None and metric.as_right is not None:
             low, high = sorted((metric.as_wrong, metric.as_right))
-            assert low - 1e-12 <= metric.value <= high + 1e-12
+            assert 0 <= low <= high <= 1
+            if metric.value is not None and not metric.excluded:
+                assert low - 1e-12 <= metric.value <= high + 1e-12
 
 
 @given(st.lists(st.text("+-?", min_size=3, max_size=3), min_size=1, max_size=4), st.integers(1, 3))

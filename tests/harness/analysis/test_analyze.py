@@ -34,7 +34,8 @@ def verdicts(benchmark: str, right: int, n: int = 4, problems: int = 6) -> pd.Da
     """All samples of the first `right` problems are correct."""
     rows = table({f"p{p}": ("c" if p < right else "w") * n for p in range(problems)})
     rows["answer"] = rows["answer_class"].astype(str)
-    return rows.assign(benchmark=benchmark, tokens=5, seed=0, reason=None, problem="?")[schema().names]
+    same = {"benchmark": benchmark, "tokens": 5, "seed": 0, "reason": None, "problem": "?", "thought_begun": False}
+    return rows.assign(**same)[schema().names]
 
 
 def evaluation(folder: Path, right: int) -> Path:

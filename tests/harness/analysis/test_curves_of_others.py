@@ -177,6 +177,31 @@ def test_percentages_are_shares_a_new_import_is_whole_and_show_has_the_curve(
     assert "theirs-seed0  curve/math500/avg_at_1        2      0.4  0.6375" in capsys.readouterr().out
 
 
+def test_a_score_has_one_unit_in_the_files_of_all_seeds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [tmp_path / f"{name}.csv" for name in "ab"]
+    files[0].write_text("step,acc\n1,0.5\n2,1.0\n")  # a seed that collapsed, in percent too
+    files[1].write_text("step,acc\n1,0.5\n2,30.0\n")
+    command = ["name=theirs", "columns=curve/math500/avg_at_1:acc"]
+    assert main(["curves", *map(str, files), *command]) == 0
+    assert "in percent in the file, kept as shares: acc" in capsys.readouterr().out
+    runs = [Run(tmp_path / "home" / "curves" / f"theirs-seed{seed}") for seed in (0, 1)]
+    assert [run.metrics("curve/math500/avg_at_1") for run in runs] == [[(1, 0.005), (2, 0.01)], [(1, 0.005), (2, 0.3)]]
+    assert main(["curves", str(files[0]), *command]) == 0  # alone, nothing tells it from shares
+    assert Run(runs[0].folder).metrics("curve/math500/avg_at_1") == [(1, 0.5), (2, 1.0)]
+
+
+def test_steps_that_are_no_whole_numbers_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "epochs.csv"
+    file.write_text("step,reward\n0.25,0.1\n0.5,0.2\n1,0.3\n")
+    assert main(["curves", str(file)]) == 2
+    error = " ".join(capsys.readouterr().err.split())
+    assert "step: expected whole numbers, got 0.25" in error and "columns=step:row" in error
+    assert not (tmp_path / "home" / "curves").exists()
+    assert main(["curves", str(file), "columns=step:row"]) == 0
+    curve = Run(tmp_path / "home" / "curves" / "epochs-seed0").metrics("train/reward")
+    assert curve == [(1, 0.1), (2, 0.2), (3, 0.3)]
+
+
 def test_a_download_of_tensorboard_is_a_curve(tmp_path: Path) -> None:
     """Its JSON has lists: wall time, step, value."""
     (tmp_path / "tb.json").write_text("[[1.7e9, 10, 0.5], [1.8e9, 20, 0.75]]")

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import Mock
+
+import pandas as pd
+import pytest
 
 from evals.analysis.subjects import Subject
+from evals.data.protocols import recorded_policy
 from harness.analysis.material import Material
 from harness.analysis.runs import Analysed, read_runs
 from harness.record.run import Run
+from tests.experiments import save_random_model
 from tests.harness.record.folders import started
 
 
@@ -34,3 +40,22 @@ def test_the_arms_of_an_archive_are_models_of_their_own_with_their_curves() -> N
     models = read_runs(["results/records/egsw.tar.xz"], None, data_dir=None)
     models_read = [(m.name, len(m.sources), bool(m.sources[0].curve)) for m in models]
     assert models_read == [("base", 1, False), ("egsw", 20, True), ("grpo", 20, True)]
+
+
+@pytest.mark.parametrize("reasoning", ["after", "whole", None])
+@pytest.mark.parametrize("extraction", ["qwen", "prompt", "answer_line"])
+def test_interventions_are_graded_as_the_verdicts_of_the_run(
+    extraction: str, reasoning: str | None, tmp_path: Path
+) -> None:
+    """Before there was a choice all of a response was read."""
+    protocol = {"extraction": {"value": extraction}, "prompt": {"value": "benchmark"}}
+    protocol |= {"reasoning": {"value": reasoning}} if reasoning else {}
+    identity = {"benchmark": "b", "decoding": {"temperature": 1.0, "top_p": 1.0, "max_tokens": 9}}
+    manifest = {"identity": {**identity, "prompt": {"name": "boxed_suffix"}}, "record": {"protocol": protocol}}
+    run = Mock(manifest=lambda _: manifest)
+    tables = {"b": pd.DataFrame({"problem_id": ["a"], "sample": [0], "response": ["x"], "verdict": ["wrong"]})}
+    subject = Subject("ours", tables, str(save_random_model(tmp_path / "model")), {"b": {"a": "?"}})
+    material = Material([Analysed(subject, subject, "", (run,))], ["b"], tmp_path)
+    sampling = material.sampling(subject, "b", "perturbation")
+    assert sampling.policy == recorded_policy(manifest) == ("boxed_last" if extraction == "prompt" else extraction)
+    assert sampling.reasoning == (reasoning or "whole") and sampling.decoding.max_tokens == 9

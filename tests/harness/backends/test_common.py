@@ -10,10 +10,11 @@ import pytest
 import torch
 
 from baselines.distillation import reverse_kl
-from evals.provenance import assumed
+from evals.provenance import Origin, assumed
 from harness.backends import common
 from harness.backends.trl.common import _know_numbered_cpus
 from harness.data.tiny import family, tokenizer
+from harness.errors import UsageError
 from harness.record.write import Recorder
 from harness.spec import use
 from tests.experiments import GRPO, WHY, experiment
@@ -45,6 +46,15 @@ def test_prompts_over_the_limit_are_dropped_and_counted(words: Any) -> None:
     assert common.prompt_rows(limit, words, seed=5)[:2] == (short, 4000 - len(short))
 
 
+def test_too_few_short_prompts_for_the_epochs_are_refused(words: Any) -> None:
+    """4000 problems give 500 rollouts in half an epoch, and the shortest prompts alone none in a thousandth."""
+    lengths = [len(words.encode(row["prompt"])) for row in common.prompt_rows(experiment(), words, seed=5)[0]]
+    kept = lengths.count(min(lengths))
+    epochs = {"max_prompt_tokens": min(lengths), "max_steps": None, "epochs": 3.9 / kept}
+    with pytest.raises(UsageError, match=f"{kept} of 4000 prompts have at most .* which give no rollout"):
+        common.prompt_rows(experiment().override(epochs, Origin.USER, WHY), words, seed=5)
+
+
 def test_a_policy_that_teaches_itself_has_a_place_for_a_response_in_its_prompt(words: Any) -> None:
     method = replace(GRPO, advantage=use(reverse_kl))
     declared = replace(experiment(), method=method, reference_model=assumed("self", WHY))
@@ -65,8 +75,8 @@ def test_a_training_without_a_signal_is_said_once_while_it_runs(
     assert "equal rewards 100% of groups" in lines[0]
 
 
-def test_a_printed_step_has_the_reward_of_its_rollout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Two updates a rollout and ten lines: each printed step, 6, 12, ..., is a second update, which logs no reward."""
+def test_a_printed_step_has_the_last_reward(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No response of an even step is scored, and each of the ten printed steps, 6, 12, ..., is even."""
     report = common.metrics_reporter(Recorder(tmp_path))
     for step in range(1, 61):
         report(step, 60, {"train/loss": 0.5} | ({"train/reward": step / 100} if step % 2 else {}))

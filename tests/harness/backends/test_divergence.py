@@ -72,7 +72,7 @@ def grpo_trainer(model: Path, out: Path, rewards: Callable[..., list[float | Non
         None,
         reward_funcs=[rewards],
         peft_config=None if lora is None else peft.LoraConfig(**lora),
-        callbacks=[common.reporter({}, out, lambda *_: None)],
+        callbacks=[common.reporter({}, out, lambda *_: None, lambda _: None)],
     )
 
 

@@ -50,6 +50,13 @@ def rejection(**values: Any) -> Rejection:
     return declared.override(values, Origin.USER, WHY)
 
 
+def test_the_plan_counts_the_steps_that_a_round_trains() -> None:
+    """10 rows in batches of 4: 3 steps an epoch, 1.5 epochs are 4.5, and a started step is trained."""
+    declared = rejection(selected=10, epochs=1.5, max_steps=None)
+    assert declared.steps_per_start() == declared.steps_per_start(9) == 5 and declared.steps() == 2 * 5
+    assert declared.steps_per_start(8) == 3
+
+
 class Solver:
     """Five samples a problem: two correct, with more after the box; an incorrect one; a redundant one; one unboxed."""
 

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from evals.provenance import Origin
+from harness.backends.snapshots import snapshot_folder, snapshots
 from harness.backends.trl.finetune import IGNORED, encode, finetune, usable
 from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.translate_sft import to_sft_config
@@ -60,16 +61,16 @@ def test_every_declared_value_reaches_trl_or_our_own_code() -> None:
         "batch_size": ("per_device_train_batch_size", 8, 8),
         "learning_rate": ("learning_rate", 0.5, 0.5),
         "lr_schedule": ("lr_scheduler_type", "cosine", "cosine"),
-        "warmup_ratio": ("warmup_steps", 0.1, 0.1),
+        "warmup_ratio": ("warmup_steps", 0.5, 2),  # half of 3 steps, rounded up
         "weight_decay": ("weight_decay", 0.5, 0.5),
         "max_grad_norm": ("max_grad_norm", 0.5, 0.5),
-        "epochs": ("num_train_epochs", 3, 3),
-        "max_steps": ("max_steps", None, -1),
+        "max_steps": ("max_steps", 5, 5),
         "precision": ("bf16", "bfloat16", True),
     }
-    assert set(experiments.finetune().settings()) == by_harness | set(changed)
+    assert set(experiments.finetune().settings()) == by_harness | set(changed) | {"epochs"}
     for key, (argument, value, wanted) in changed.items():
         assert translated({key: value})[argument] == wanted, key
+    assert translated({"max_steps": None, "epochs": 1.5})["max_steps"] == 1500  # 1000 an epoch
     assert translated({"warmup_ratio": 0.1})["lr_scheduler_type"] == "constant_with_warmup"
     assert translated({"precision": "bfloat16"})["model_init_kwargs"] == {"dtype": "float32"}  # what Adam updates
     assert translated({"precision": "pure_bfloat16"})["model_init_kwargs"] == {"dtype": "bfloat16"}
@@ -174,7 +175,11 @@ def test_an_interrupted_run_resumes_and_ends_the_same(
 
     with pytest.raises(KeyboardInterrupt):
         run(random_model, tmp_path / "b", values, hardware=hardware, on_metrics=stop)
-    resumed, log = run(random_model, tmp_path / "b", values, hardware=hardware)
+    starts: list[int] = []
+    for step in (2, 3):  # models that wait for an evaluation
+        snapshot_folder(tmp_path / "b", step).mkdir(parents=True)
+    resumed, log = run(random_model, tmp_path / "b", values, hardware=hardware, on_start=starts.append)
+    assert starts == [2] and [step for step, _ in snapshots(tmp_path / "b")] == [2]  # what came after is forgotten
     assert resumed["resumed_from"] == str(tmp_path / "b" / "checkpoint-2")
     assert capsys.readouterr().err.count("    resuming after step 2 of 3\n") == 1
     assert [step for step, metrics in log if "train/loss" in metrics] == [3]

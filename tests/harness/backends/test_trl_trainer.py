@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean, stdev
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -311,7 +313,11 @@ def measured_by_hand(random_model: Path, fixed: dict[str, torch.Tensor], equal: 
         [h for row, r in zip(rows, REWARDS, strict=True) if r == reward for h in row] for reward in (1.0, 0.0)
     )
     assert (len(correct), len(incorrect)) == (21, 22)
+    rewards = fixed["rewards"].tolist()
+    spreads = [stdev(rewards[start : start + GROUP]) for start in range(0, len(rewards), GROUP)]
     return {
+        "train/reward": pytest.approx(fmean(rewards)),
+        "train/reward_std": pytest.approx(fmean(spreads)),
         "train/accuracy": pytest.approx(5 / 12),
         "train/unscored_fraction": 0,
         "train/zero_variance_groups": pytest.approx(equal),
@@ -394,6 +400,42 @@ def test_the_greedy_response_of_each_prompt_is_scored(random_model: Path, tmp_pa
         start = len(tokenizer(prompt)["input_ids"])
         lengths[prompt] = len(tokenizer.decode(ids[0, start:], skip_special_tokens=True))
     assert got.tolist() == [1.5 * lengths[row["prompt"]] for row in rows]
+
+
+def test_the_greedy_response_has_no_penalty_of_the_base_models_generation_configuration(
+    random_model: Path, tmp_path: Path
+) -> None:
+    """Qwen2.5-Math-7B-Instruct repeats tokens less often in `generate`, by its generation_config.json."""
+    trainer = make_trainer(declared_with(CASES["grpo"]), random_model, tmp_path, None)
+    seen: list[list[str]] = []
+    trainer.reward_funcs = [lambda completions, **_: seen.append(completions) or [0.0] * len(completions)]
+    trainer._greedy_rewards([{"prompt": "2 + 2", "answer": "4"}])
+    trainer.model.generation_config.update(repetition_penalty=100.0, no_repeat_ngram_size=1)
+    trainer._greedy_rewards([{"prompt": "2 + 2", "answer": "4"}])
+    assert seen[0] == seen[1]
+
+
+class Longer:
+    """An accelerator whose other process has responses of seven tokens."""
+
+    num_processes = 2
+
+    def pad_across_processes(self, tensor: torch.Tensor, *, dim: int) -> torch.Tensor:
+        longest = 7 if dim == tensor.dim() - 1 else tensor.shape[dim]
+        sides = [0, 0] * (tensor.dim() - 1 - dim) + [0, longest - tensor.shape[dim]]
+        return torch.nn.functional.pad(tensor, sides)
+
+    def gather(self, tensor: torch.Tensor) -> torch.Tensor:
+        return tensor
+
+
+def test_the_token_axis_is_padded_to_the_longest_of_all_processes_also_behind_other_axes() -> None:
+    """[b, 3, T]: the log-probabilities of trainer and sampler, and the mask."""
+    from harness.backends.trl.trainer import MethodTrainer
+
+    trainer: Any = SimpleNamespace(accelerator=Longer())
+    shapes = [tuple(MethodTrainer._gather(trainer, torch.ones(shape)).shape) for shape in ((4,), (4, 5), (4, 3, 5))]
+    assert shapes == [(4,), (4, 7), (4, 3, 7)]
 
 
 def test_the_old_entropies_are_those_of_the_policy_that_sampled(random_model: Path, tmp_path: Path) -> None:

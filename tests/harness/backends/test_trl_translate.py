@@ -67,17 +67,27 @@ def test_every_declared_value_reaches_trl_or_our_own_code() -> None:
         "weight_decay": 0.5,
         "max_grad_norm": 0.5,
         "kl_beta": 0.5,
-        "epochs": 5.0,
         "max_steps": 5,
         "precision": "bfloat16",
         "head_precision": "float32",
     }
-    assert set(experiment().settings()) == by_harness | set(changed) | {"reference_reset_every"}
+    assert set(experiment().settings()) == by_harness | set(changed) | {"reference_reset_every", "epochs"}
     before = translated({}, device="cpu")
     assert before["seed"] == before["data_seed"] == 5 and before["use_cpu"] is True
     for key, value in changed.items():
         assert translated({key: value}, device="cpu") != before, key
     assert translated({"kl_beta": 0.5, "reference_reset_every": 5})["ref_model_sync_steps"] == 5
+    assert translated({"max_steps": None, "epochs": 5.0})["max_steps"] == 5000  # rollouts of 4 of the 4000 problems
+
+
+def test_trl_trains_the_steps_of_the_plan_in_whole_rollouts() -> None:
+    """By epochs, TRL would round up: 2.25 epochs of 2 rollouts are 4.5, and it would end within the fifth."""
+    values = {"updates_per_rollout": 2, "max_steps": None, "epochs": 2.25, "warmup_ratio": 0.07}
+    declared = experiment().override(values, *USER)
+    got = to_grpo_config(declared, TrlHardware(), seed=0, out_dir=Path("out"), rows=11)
+    assert got["max_steps"] == declared.steps(11) == 2 * 4  # 11 // 4 = 2 rollouts an epoch, 4 in 2.25 epochs
+    assert got["warmup_steps"] == 1  # 0.56, rounded up
+    assert "num_train_epochs" not in got
 
 
 def test_float16_needs_a_gpu_and_a_scaled_loss() -> None:
@@ -186,17 +196,26 @@ def test_the_paper_scale_of_egsw() -> None:
     got = to_grpo_config(job.experiment, TrlHardware(processes=8, micro_batch=16), seed=0, out_dir=Path("out"))
     # 128 prompts x 7 = 896 sequences over 8 processes = 112 each, 16 at a time: 7 forwards
     assert got["gradient_accumulation_steps"] == 7
-    assert got["lr_scheduler_type"] == "cosine" and got["warmup_steps"] == 0.1 and got["bf16"] is True
+    assert got["lr_scheduler_type"] == "cosine" and got["bf16"] is True
+    assert (got["max_steps"], got["warmup_steps"]) == (66, 7)  # 8523 // 128 rollouts, and 0.1 of them rounded up
 
 
-@pytest.mark.parametrize(("ratio", "steps"), [(0.1, 2), (1.0, 20)])
-def test_the_warm_up_is_a_share_of_the_steps(ratio: float, steps: int) -> None:
-    """transformers reads 1 as one step."""
+@pytest.mark.parametrize(("ratio", "steps"), [(0.0, 0), (0.1, 2), (0.07, 2), (1.0, 20)])
+def test_the_warm_up_has_the_same_steps_with_both_backends(ratio: float, steps: int) -> None:
+    """0.07 of 20 steps are 1.4, of which veRL makes 1. transformers reads a 1 that is no number of steps as one."""
     from transformers import TrainingArguments
 
-    job = next(j for j in resolve("egsw", scale="paper", overrides={"warmup_ratio": ratio}) if j.arm == "egsw")
-    got = to_grpo_config(job.experiment, TrlHardware(processes=8, micro_batch=16), seed=0, out_dir=Path("out"))
+    from harness.backends.verl.hardware import VerlHardware
+    from harness.backends.verl.order import Order
+    from harness.backends.verl.translate import to_verl_config
+
+    declared = experiment().override({"warmup_ratio": ratio, "max_steps": 20}, *USER)
+    got = to_grpo_config(declared, TrlHardware(), seed=0, out_dir=Path("out"))
     assert TrainingArguments(output_dir="out", warmup_steps=got["warmup_steps"]).get_warmup_steps(20) == steps
+    order = Order(declared, "MODEL", Path("out"), VerlHardware(device="cpu"), 0, 100, "boxed_last", 300, (0,))
+    optimiser = "actor_rollout_ref.actor.optim.lr_warmup_steps"
+    config = to_verl_config(order)
+    assert (config[optimiser], config[f"{optimiser}_ratio"]) == (steps, 0)  # veRL reads no step as the ratio
 
 
 def test_vllm_gets_the_length_of_prompt_and_completion() -> None:

@@ -64,7 +64,8 @@ def test_what_decides_the_mathematics_is_set_by_name() -> None:
         "actor_rollout_ref.actor.optim.weight_decay": 0.1,
         "actor_rollout_ref.actor.optim.betas": [0.9, 0.999],
         "actor_rollout_ref.actor.optim.lr_scheduler_type": "cosine",
-        "actor_rollout_ref.actor.optim.lr_warmup_steps_ratio": 0.1,
+        "actor_rollout_ref.actor.optim.lr_warmup_steps": 1,  # 0.1 of 4 steps, rounded up as with TRL
+        "actor_rollout_ref.actor.optim.lr_warmup_steps_ratio": 0.0,
         "actor_rollout_ref.actor.ppo_epochs": 1,
         "actor_rollout_ref.actor.shuffle": False,
         "actor_rollout_ref.rollout.n": 4,
@@ -122,6 +123,7 @@ def test_what_verl_has_no_way_to_train_is_refused_with_its_source(values: dict[s
 def test_steps_are_whole_rollouts_of_updates_unless_a_number_is_declared() -> None:
     declared = with_values(experiment(), updates_per_rollout=2, max_steps=None, epochs=1.5)
     assert declared.steps(rows=10) == 2 * 3  # 10 // 4 = 2 rollouts an epoch, 3 in 1.5 epochs
+    assert with_values(experiment(), max_steps=None, epochs=0.29).steps(rows=400) == 29  # 100 * 0.29 is 28.99... here
     declared = with_values(experiment(), updates_per_rollout=4, max_steps=5)
     assert declared.steps(rows=10) == 5
     assert translated(declared)["trainer.total_training_steps"] == 2  # rollouts. The second gives one update

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from evals.errors import DamagedFileError
+from evals.files import append_jsonl, read_jsonl
 from harness.record.archive import read_archive, write_archive
 from harness.record.find import runs, together
 from harness.record.models import check_whole
@@ -146,6 +147,32 @@ def test_lost_steps_are_found(tmp_path: Path) -> None:
     assert Run(recorder.folder).metrics("train/loss") == [(1, 1.0), (2, 1.0), (3, 2.0)]
 
 
+def test_a_training_that_goes_on_from_an_earlier_step_forgets_what_came_after_it(tmp_path: Path) -> None:
+    """Killed after step 3 with a checkpoint of step 2: the second step 3 leads to the model, with other metrics."""
+    recorder = started(tmp_path)
+    for step in (1, 2, 3):
+        recorder.metrics(step, {"train/loss": 0.9, "train/kl": 0.9})
+    for step in (2, 3):
+        append_jsonl(recorder.folder / "curve.jsonl", {"step": step, "scores": {}})
+        (recorder.folder / "curve" / f"step-{step:06d}").mkdir(parents=True)
+    before = (recorder.folder / "metrics.jsonl").read_bytes().splitlines(keepends=True)
+    Recorder(recorder.folder).rewind(2)  # by a training in another process
+    assert (recorder.folder / "metrics.jsonl").read_bytes() == b"".join(before[:2])
+    recorder.metrics(3, {"train/loss": 0.3, "train/entropy": 0.5})
+    assert Run(recorder.folder).curve[3] == {"train/loss": 0.3, "train/entropy": 0.5}
+    assert [row["step"] for row in read_jsonl(recorder.folder / "curve.jsonl")] == [2]
+    assert [path.name for path in (recorder.folder / "curve").iterdir()] == ["step-000002"]
+
+
+def test_a_finished_run_whose_model_is_made_again_keeps_its_steps(tmp_path: Path) -> None:
+    """The record has the hash of the file."""
+    run = finished(tmp_path)
+    before = (run.folder / "metrics.jsonl").read_bytes()
+    Recorder(run.folder).rewind(0)
+    Recorder(run.folder).metrics(1, {"train/loss": 9.0, "train/reward": 9.0})
+    assert (run.folder / "metrics.jsonl").read_bytes() == before
+
+
 def test_an_unpacked_archive_that_was_changed_is_refused_until_it_is_checked_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,7 +189,7 @@ def test_an_unpacked_archive_that_was_changed_is_refused_until_it_is_checked_aga
 
 
 def test_an_unchanged_file_is_hashed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from harness.record import record as module
+    from evals import files as module
 
     folder = finished(tmp_path).folder
     hashed: list[Path] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,10 @@ from evals.stats.score import bounds_text
 from harness.record import mirror as module
 from harness.record.mirror import BackgroundMirror, pending, sync_run
 from harness.record.run import Run
+from harness.record.write import Recorder
 from harness.runs.track import Tracker
 from rlvr.cli import main
+from tests.damages import DAMAGES
 from tests.harness.record.folders import finished, started
 
 
@@ -108,7 +111,7 @@ def test_a_run_is_mirrored_while_it_grows(home: Path, monkeypatch: pytest.Monkey
     for step in (1, 2, 3):
         recorder.metrics(step, {"train/loss": float(step), "train/reward": 0.5, "train/entropy": 0.1})
         assert sync_run(recorder.folder, tracker) and not sync_run(recorder.folder, tracker)
-    recorder.metrics(2, {"train/loss": 9.0})  # trained again after a kill
+    recorder.metrics(2, {"train/loss": 9.0})  # it is there
     assert not sync_run(recorder.folder, tracker)
     (run,) = tracker.arms("egsw", finished=False)
     assert run.info.status == "RUNNING"
@@ -122,6 +125,37 @@ def test_a_run_is_mirrored_while_it_grows(home: Path, monkeypatch: pytest.Monkey
     assert sync_run(recorder.folder, tracker)
     (run,) = tracker.arms("egsw", finished=False)
     assert run.info.status == "RUNNING" and "rlvr.stopped" not in run.data.tags
+
+
+@pytest.mark.parametrize("again", [1, 2, 3])
+def test_a_training_that_went_back_has_the_points_of_its_second_try(again: int, home: Path) -> None:
+    """Points 1, 2 and 3 were sent. The second try is looked at when its file is shorter, as long, and longer."""
+    recorder, tracker = started(home), broken("", "", "", "", "", "", "", "", "after")
+    for step in (1, 2, 3):
+        recorder.metrics(step, {"train/loss": float(step)})
+    assert sync_run(recorder.folder, Tracker.open()) and not pending(recorder.folder)
+    recorder.rewind(1)
+    for step in range(2, 2 + again):
+        recorder.metrics(step, {"train/loss": step + 0.5})
+    recorder.update(state="running", so_far="it goes on")
+    for _ in range(3):
+        with suppress(ConnectionError):
+            sync_run(recorder.folder, tracker)
+    assert not pending(recorder.folder)
+    (run,) = tracker.arms("egsw", finished=False)
+    points = tracker.client.get_metric_history(run.info.run_id, "train/loss")
+    assert [(point.step, point.value) for point in points] == [(1, 1.0), *((s, s + 0.5) for s in range(2, 2 + again))]
+
+
+@pytest.mark.parametrize("name", ["cut", "a bit flipped"])
+def test_a_damaged_curve_deletes_no_run_in_mlflow(name: str, home: Path) -> None:
+    run, tracker = finished(home), Tracker.open()
+    sync_run(run.folder, tracker)
+    DAMAGES[name](run.folder / "metrics.jsonl", run.folder / "metrics.jsonl")
+    Recorder(run.folder).update(so_far="so that there is something to send")
+    with pytest.raises(DamagedFileError):
+        sync_run(run.folder, tracker)
+    assert len(tracker.arms("egsw")) == 1
 
 
 def test_a_name_holds_no_folders_and_can_be_read(home: Path) -> None:

@@ -7,11 +7,12 @@ from unittest.mock import Mock
 
 import pytest
 
-from evals.files import append_jsonl
+from evals.files import append_jsonl, write_jsonl
 from evals.sampling.store import GROWING
 from harness.record.find import beginning
 from harness.record.record import RECORD
 from harness.record.state import last_step
+from harness.record.verdict_files import benchmarks_of
 from harness.runs.track import Tracker
 
 
@@ -50,3 +51,9 @@ def test_an_import_has_no_duration_in_mlflow(ended: int | None, duration: bool) 
     client = Mock()
     Tracker(client).end("id", "FINISHED", 1000, ended)
     assert client.set_terminated.called is duration and client.update_run.called is not duration
+
+
+def test_verdicts_with_a_line_separator_in_a_response_are_read(tmp_path: Path) -> None:
+    rows = [{"benchmark": "b", "response": "so\u2028 7"}, {"benchmark": "c", "response": ""}]
+    write_jsonl(tmp_path / "v.jsonl", rows)
+    assert benchmarks_of(tmp_path / "v.jsonl") == ["b", "c"]

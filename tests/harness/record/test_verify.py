@@ -59,3 +59,16 @@ def test_scores_that_do_not_follow_from_the_verdicts_are_named(
     assert main(["verify", str(tmp_path / "b.tar.xz")]) == 1
     output = capsys.readouterr().out
     assert "sums avg_at_1" in output and "0.9" in output and "math500" not in output
+
+
+def test_a_score_that_cannot_be_computed_again_is_named(
+    job: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    record = dict(Run(job).record)
+    record["scores"]["sums"]["avg_at_64"] = {"value": 0.9}
+    (job / "run.json").write_text(json.dumps(with_sha256(record)))
+    write_archive([Run(job)], tmp_path / "b.tar.xz")
+    assert main(["verify", str(tmp_path / "b.tar.xz")]) == 1
+    output = " ".join(capsys.readouterr().out.split())
+    assert "sums avg_at_64: run.json says 0.9, the verdicts give no such one. They give avg_at_" in output
+    assert "every score comes back" not in output

@@ -44,7 +44,12 @@ def test_a_bare_value_is_refused() -> None:
             (experiment(), key, value)
             for key, value in (
                 *(("learning_rate", "x"), ("group_size", 1), ("lr_schedule", "step"), ("rewards", "accuracy")),
-                *(("reward_weights", [1.0, 1.0]), ("updates_per_rollout", 3), ("grpo.std", "smaple")),
+                *(
+                    ("reward_weights", [1.0, 1.0]),
+                    ("reward_weights", [0.0]),
+                    ("updates_per_rollout", 3),
+                    ("grpo.std", "smaple"),
+                ),
             )
         ),
         *((finetune(), key, value) for key, value in (("batch_size", 0), ("too_long", "keep"))),

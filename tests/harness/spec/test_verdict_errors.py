@@ -181,7 +181,8 @@ def test_no_answer_has_no_class() -> None:
 
 
 def test_verl_rewards_carry_what_the_method_reads(tmp_path: Any) -> None:
-    (tmp_path / "rows.jsonl").write_text(json.dumps({"prompt": "What is 1 + 1?", "answer": "2"}) + "\n")
+    given = {"prompt": "What is 1 + 1?", "answer": "2", "note": "a line\u2028separator ends no row"}
+    (tmp_path / "rows.jsonl").write_text(json.dumps(given, ensure_ascii=False) + "\n", encoding="utf-8")
     row = PromptRows(str(tmp_path / "rows.jsonl"))[0]
     assert row["extra_info"]["prompt"] == row["raw_prompt"] == "What is 1 + 1?"
     options: dict[str, Any] = {"names": ("accuracy",), "weights": (1.0,), "unscored": "skip", **HOW}

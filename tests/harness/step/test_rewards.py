@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
@@ -134,3 +135,11 @@ def test_verl_reads_what_comes_before_a_stop_text() -> None:
     assert (ended["score"], ended["ended_by_text"]) == (1.0, 1.0)
     on = score(r"\boxed{5}", "5", **settings, stop=["\n\n"])
     assert (on["score"], on["ended_by_text"]) == (1.0, 0.0)
+
+
+def test_a_reward_of_your_own_gets_the_whole_response(tmp_path: Path) -> None:
+    source = "def size(response, answer):\n    return float(len(response))\n\nsize.range = (0.0, 100.0)\n"
+    (tmp_path / "mine.py").write_text(source)
+    names, text = ("accuracy", f"{tmp_path / 'mine.py'}:size"), r"<think>I get \boxed{7}</think> 8"
+    scores = score_responses(names, [text], ["7"], Grader(reasoning="after"), policy="boxed_last")
+    assert scores == {names[0]: [0.0], names[1]: [float(len(text))]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import isnan
+from statistics import stdev
 
 import pytest
 import torch
@@ -43,6 +44,8 @@ def test_by_hand() -> None:
     batch = batch_of([1, 0, 1, NAN, NAN], [0, 0, 1, 1, 2], [2, 1, 3, 2, 1], entropies=entropies)
     metrics = step_metrics(replace(batch, correct=torch.tensor([1, 0, 1, NAN, NAN])))
     assert metrics == {
+        "train/reward": pytest.approx(2 / 3),
+        "train/reward_std": pytest.approx(0.5**0.5),  # group 0's: no other has two scored responses
         "train/unscored_fraction": pytest.approx(2 / 5),
         "train/zero_variance_groups": pytest.approx(1 / 2),
         "train/accuracy": pytest.approx(2 / 3),
@@ -52,6 +55,15 @@ def test_by_hand() -> None:
         "train/entropy_positive": pytest.approx((1 + 3 + 2 + 2 + 4) / 5),  # over tokens: over responses it is 7/3
         "train/entropy_negative": pytest.approx(5),
     }
+
+
+def test_the_spread_of_rewards_is_that_within_a_prompt() -> None:
+    """Rewards that differ between prompts alone have none, whose standard deviation over the batch is 0.58."""
+    between = step_metrics(batch_of([1.0, 1.0, 0.0, 0.0], [0, 0, 1, 1], [2, 1, 2, 1]))
+    assert (between["train/reward"], between["train/reward_std"]) == (0.5, 0)
+    # {1, 3} and {1, 1, 4}: sqrt(2) and sqrt(3)
+    within = step_metrics(batch_of([1.0, 3.0, 1.0, 1.0, 4.0, NAN], [0, 0, 1, 1, 1, 1], [1] * 6))
+    assert within["train/reward_std"] == pytest.approx((2**0.5 + 3**0.5) / 2) and within["train/reward"] == 2
 
 
 def test_metrics_without_values_are_absent() -> None:
@@ -123,6 +135,8 @@ def slow_step_metrics(batch: TokenBatch, correct: list[float]) -> dict[str, floa
         if not isnan(reward):
             held.setdefault(group, []).append(reward)
     values: dict[str, list[float]] = {
+        "reward": [r for r in rewards if not isnan(r)],
+        "reward_std": [stdev(g) for g in held.values() if len(g) > 1],
         "unscored_fraction": [float(isnan(r)) for r in rewards],
         "zero_variance_groups": [float(min(g) == max(g)) for key, g in held.items() if groups.count(key) > 1],
         "accuracy": [r for r in correct if not isnan(r)],

@@ -140,14 +140,39 @@ def test_arms_that_gave_the_same_samples_are_not_tested() -> None:
     assert check_claims(paper(HIGHER), [measured("old", 5), longer], "tiny")[0].outcome == "not resolved"
 
 
-def test_a_diverged_seed_is_counted_and_decides_nothing_for_its_arm() -> None:
+@pytest.mark.parametrize(("old", "new"), [(5, 35), (35, 5)])
+def test_a_diverged_seed_is_counted_and_decides_nothing_for_and_nothing_against_a_claim(old: int, new: int) -> None:
     diverged = {3: {"step": 7, "quantity": "loss", "value": "nan"}}
-    arms = [measured("old", 5), measured("new", 35, diverged=diverged)]
+    arms = [measured("old", old), measured("new", new, diverged=diverged)]
     (checked,) = check_claims(paper(HIGHER), arms, "tiny")
     assert checked.outcome == "not resolved"
     assert checked.missing == (
         "new on small: diverged (step 7, seed 3) in 1 of 4 seeds; compared over the other seeds",
     )
+
+
+def test_arms_that_were_measured_differently_are_named_in_claims_and_in_differences() -> None:
+    def sampled(dtype: str | None) -> Any:
+        """A run that says by which engine it was sampled, or that does not."""
+        conditions = None if dtype is None else {"model": dtype, "engine": {"name": "vllm", "dtype": dtype}}
+        known: dict[str, Any] = {"record": {}, "settings": {}, "overlap": {}, "base": "small", "benchmarks": ["b"]}
+        return SimpleNamespace(**known, conditions=lambda benchmark: conditions)
+
+    half, full, unknown = ({seed: sampled(dtype) for seed in range(3)} for dtype in ("bfloat16", "float32", None))
+    text = 'engine.dtype is "bfloat16" or "float32" (b)'
+    mixed = {**half, 2: sampled("float32")}  # one seed of an arm
+    for runs in (full, mixed):
+        arms = [measured("old", 5, runs=half), measured("new", 35, runs=runs)]
+        (checked,) = check_claims(paper(HIGHER), arms, "tiny")
+        assert checked.outcome == "holds"
+        assert checked.missing == (f"new and old on small were measured differently: {text}",)
+        grid = difference_grid(paper(HIGHER), arms)
+        assert grid is not None and f"Measured differently: new − old on small: {text}." in grid.notes
+    for runs in (half, unknown):
+        arms = [measured("old", 5, runs=half), measured("new", 35, runs=runs)]
+        (checked,) = check_claims(paper(HIGHER), arms, "tiny")
+        grid = difference_grid(paper(HIGHER), arms)
+        assert checked.missing == () and grid is not None and not any("differently" in note for note in grid.notes)
 
 
 def evidence(*words: str) -> list[ClaimEvidence]:
@@ -184,6 +209,23 @@ def test_an_average_claim_is_one_comparison_over_the_benchmarks() -> None:
     (entry,) = checked.evidence
     assert (entry.line.benchmark, entry.line.difference) == ("average", pytest.approx(10 / 40))
     assert (entry.line.a, entry.line.b) == (pytest.approx(15 / 40), pytest.approx(5 / 40))
+
+
+def test_an_average_claim_needs_all_of_its_benchmarks_in_both_arms() -> None:
+    average = replace(HIGHER, over="average", benchmarks=("b", "c"))
+    whole, part = (
+        {arm: measured(arm, right, benchmarks=names, scale="paper") for arm, right in (("old", 5), ("new", 35))}
+        for names in (("b", "c"), ("b",))
+    )
+    assert check_claims(paper(average), [whole["old"], whole["new"]], "paper")[0].outcome == "holds"
+    (checked,) = check_claims(paper(average), [part["old"], part["new"]], "paper")
+    assert (checked.outcome, checked.evidence, checked.missing) == ("not measured", (), ("c on small",))
+    # without names, the benchmarks of the claim are those of either arm
+    for claim in (average, replace(average, benchmarks=())):
+        (checked,) = check_claims(paper(claim), [whole["old"], part["new"]], "paper")
+        assert (checked.outcome, checked.missing) == ("not measured", ("c on small",))
+    (checked,) = check_claims(paper(replace(HIGHER, over="each")), [whole["old"], part["new"]], "paper")
+    assert (checked.outcome, checked.missing) == ("holds", ("c on small",))
 
 
 def test_a_claim_across_base_models() -> None:
