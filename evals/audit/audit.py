@@ -135,7 +135,7 @@ def _of_digits(match: Match, evidence: Evidence, chosen: Selection | None) -> li
     if match.first is None:
         return [Cause("not found", _nearest(match), points)]
     text, name = _words(match.first, evidence, match.printed.k), match.first.cause
-    if match.coarse:
+    if match.coarse and not match.explained:
         has = f"{text or 'its own score'} has the printed digits only if the file rounds its scores"
         return [Cause("not found", f"{has}, by up to {50 * match.coarse:g} points", points)]
     largest = not match.first.choices and evidence.recipes and evidence.checkpoints >= MIN_CHECKPOINTS

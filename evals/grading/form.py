@@ -40,11 +40,16 @@ _RANGE = re.compile(r"(\d+(?:\.\d+)?)\s*-\s*(\d+(?:\.\d+)?)")
 
 
 def number_range(gold: str, answer: str, same: Same) -> bool | None:
-    ranges = [_RANGE.fullmatch(side.strip()) for side in (gold, answer)]
-    if not all(bounds and float(bounds[1]) < float(bounds[2]) for bounds in ranges):
-        return None  # 5-3 is a difference
-    (low, high), (other_low, other_high) = (bounds.groups() for bounds in ranges if bounds)
-    return same(low, other_low) and same(high, other_high)
+    bounds, other_bounds = _bounds(gold), _bounds(answer)
+    if bounds and number(answer):
+        return False  # 2010-2012 is no -2
+    return all(map(same, bounds, other_bounds)) if bounds and other_bounds else None
+
+
+def _bounds(side: str) -> tuple[str, ...]:
+    """The ends of a range of numbers. 5-3 is a difference, and has none."""
+    ends = _RANGE.fullmatch(side.strip())
+    return ends.groups() if ends and float(ends[1]) < float(ends[2]) else ()
 
 
 def _decimal_comma(comma: str, point: str, places: int) -> bool:

@@ -32,7 +32,7 @@ RULES = (
          (r"x^2+1", r"x^2 + 1"), ("1 1/2", "11/2")),
     Rule("plain_number", form.plain_number, "two plain numbers: equal, or one the other's rounding or float",
          ("1/3", "0.333"), ("1/3", "0.33")),
-    Rule("number_range", form.number_range, "a range from a smaller to a larger number, end by end",
+    Rule("number_range", form.number_range, "a range from a smaller to a larger number, end by end; no number is one",
          ("0.5-1", "0.50-1.0"), ("2-5", "3-6")),
     Rule("cases", piecewise.same_cases, "functions by cases: the same values under the same conditions, or everywhere",
          (r"\begin{cases}1&x>0\\2&x<0\end{cases}", r"\begin{cases}2&x<0\\1&x>0\end{cases}"),

@@ -75,3 +75,19 @@ def test_a_rule_decides_its_example_and_is_needed(rule: Rule, monkeypatch: pytes
 @pytest.mark.parametrize("gold", sorted({pair.gold for pairs in ANSWERS.values() for pair in pairs}))
 def test_every_gold_equals_itself_in_a_box(gold: str) -> None:
     assert equal(gold, locate(rf"$\boxed{{ {gold.strip('$')} }}$"))
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer", "same"),
+    [
+        ("2010-2012", "2014-2016", False),
+        ("2010–2012", "2010 - 2012", True),
+        ("0.0 - 0.2", "0.6 - 0.8", False),
+        ("2010-2012", "-2", False),
+        ("10-15", "12", False),
+        ("5-3", "2", True),  # a difference
+        ("-2", "3-5", True),  # work that is left to the reader
+    ],
+)
+def test_a_range_is_no_difference(gold: str, answer: str, same: bool) -> None:
+    assert equal(gold, answer) is same
