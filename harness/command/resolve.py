@@ -10,6 +10,7 @@ from evals.data import protocols
 from evals.data.protocols import Protocol
 from harness.command.arms import picked, under
 from harness.command.checks import check_base_model, check_rewards, check_training, with_counted_rows
+from harness.command.unread import check_read
 from harness.errors import Faults, UsageError, choose, nearest
 from harness.spec import Arm, Context, Experiment, Origin, Reproduction, Sourced, Training, catalogue
 from harness.spec.controls import controlled
@@ -70,7 +71,7 @@ def resolve(
     with faults.gathered():
         resolved = [arm.train for arm, _ in chosen] if faults else [e for _, _, e, _, _ in built]
         _all_used(overrides, resolved, reproduction)
-        _epochs_used(overrides, [e for _, _, e, _, _ in built if e is not None])
+        check_read(overrides, [e for _, _, e, _, _ in built if e is not None])
     faults.refuse()
     return [
         Job(
@@ -206,17 +207,6 @@ def as_in(framework: str, experiment: Experiment) -> Experiment:
     parts = {name: getattr(declared.method, name) for name in ("advantage", "aggregation", "objective")}
     method = replace(method_before, **parts, shaping=(*declared.method.shaping, *method_before.shaping))
     return replace(experiment, **changed, method=method)
-
-
-def _epochs_used(overrides: Mapping[str, object], experiments: list[Training]) -> None:
-    """Raise UsageError where epochs are asked for and steps that nobody asked for end every training."""
-    if "epochs" not in overrides or "max_steps" in overrides or not experiments:
-        return
-    steps = [experiment.max_steps for experiment in experiments]
-    if all(each.value is not None for each in steps):
-        limit = f"{steps[0].value} ({steps[0].note})" if len({each.value for each in steps}) == 1 else "of each arm"
-        why = f"not used, as max_steps={limit} ends the training"
-        raise UsageError(f"epochs={overrides['epochs']}: {why}. Give max_steps=N, or max_steps=null beside it")
 
 
 def _all_used(overrides: Mapping[str, object], experiments: list[Training | None], paper: Reproduction) -> None:

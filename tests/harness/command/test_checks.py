@@ -97,6 +97,30 @@ def test_epochs_that_no_training_would_reach_are_refused() -> None:
     resolve("egsw", arms=["grpo"], seeds=[0], scale="paper", overrides={"epochs": 2})
 
 
+@pytest.mark.parametrize(
+    ("paper", "arm", "values", "beside"),
+    [
+        ("egsw", "grpo", {"lora_alpha": 32.0}, {"lora_rank": 8}),
+        ("egsw", "grpo", {"lora_dropout": 0.1}, {"lora_rank": 8}),
+        ("erpo", "sft", {"lora_alpha": 32.0}, {"lora_rank": 8}),
+        ("baselines", "grpo", {"reference_model": "tiny", "kl_beta": 0.0}, {"kl_beta": 0.01}),
+    ],
+)
+def test_a_value_that_another_value_makes_needless_is_refused(
+    paper: str, arm: str, values: dict[str, object], beside: dict[str, object]
+) -> None:
+    key, value = next(iter(values.items()))
+    with pytest.raises(UsageError, match=f"{key}={value}: not used, as .* Give {next(iter(beside))}="):
+        resolve(paper, arms=[arm], overrides=values)
+    assert resolve(paper, arms=[arm], overrides={**values, **beside})
+
+
+def test_a_value_that_one_of_the_arms_reads_is_kept() -> None:
+    """The teacher's arm reads its teacher, GRPO without a KL term does not."""
+    values = {"reference_model": "tiny", "kl_beta": 0.0}
+    assert resolve("baselines", arms=["grpo", "opd"], overrides=values)
+
+
 def test_a_model_by_its_hub_id_or_folder_is_a_base_model() -> None:
     for name in ("Qwen/Qwen2.5-0.5B", "./mine"):
         with pytest.raises(UsageError, match=rf"model={name}: .*\(math-7b, .*base_model={name} trains another one"):
