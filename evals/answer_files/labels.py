@@ -49,10 +49,16 @@ def is_label(value: object) -> bool:
     return True
 
 
+def says_correct(word: str) -> bool:
+    """Whether a word, and no number, is the verdict of a correct answer."""
+    return word.strip().lower() in _CORRECT
+
+
+_CORRECT = ("true", "c", "correct", "pass", "passed")
 _NOTHING = ("", "null", "none", "nan")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?")
 _AS_NUMBER = {
-    **dict.fromkeys(("true", "c", "correct", "pass", "passed"), 1.0),
+    **dict.fromkeys(_CORRECT, 1.0),
     **dict.fromkeys(("false", "i", "n", "incorrect", "wrong", "fail", "failed"), 0.0),
     "p": 0.5,
 }

@@ -12,7 +12,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from evals.answer_files.labels import is_label
+from evals.answer_files.labels import is_label, says_correct
 from evals.answer_files.listing import listing, paths_of
 from evals.answer_files.names import (
     BENCHMARKS,
@@ -33,6 +33,7 @@ from evals.answer_files.told import may_be_the_models
 from evals.data.rows import is_nothing
 from evals.paths import ABSENT, reach, row_filter
 
+FEW_WORDS = 6  # of a column that may be a status: pass, fail, timeout, error, ...
 Objects = Sequence[Mapping[str, object]]
 Columns = Mapping[str, str]  # our name -> a path
 _NO_PAIR = re.compile(r"[^\w ./@*?%+-]|\s$|^\s")
@@ -98,17 +99,28 @@ def _may_be_the_models(rows: Objects, samples: Sequence[Sample], columns: Column
 
 
 def verdicts_to_name(rows: Objects, reads: Callable[[Columns], bool]) -> str:
-    """The line to type for a table of verdicts: that which reads it, where it is certain."""
+    """The line to type for a table of verdicts: each that reads it, where the id is certain."""
     paths = paths_of(rows[0])
     verdicts, key = named(paths, VERDICTS), _key(rows, paths)
-    if key and len(verdicts) == 1 and not _told_apart(rows):
-        columns = {"id": key[1], "correct": verdicts[0]}
-        if reads(columns):
-            return argument(columns)
+    if key and len(verdicts) < 2 and not _told_apart(rows):
+        ways = [{"id": key[1], "correct": verdict} for verdict in verdicts or _verdicts_by_words(rows)]
+        if readable := [argument(columns) for columns in ways if reads(columns)]:
+            return " or ".join(readable)
     return (
         "columns=id:PATH,correct:PATH (correct:PATH?WORD, if WORD says correct. id:row, if each row is a problem of "
         "its own)"
     )
+
+
+def _verdicts_by_words(rows: Objects) -> list[str]:
+    """`NAME?WORD` of each column of words, one of which says correct: evalplus has `pass`, `fail` and `timeout`."""
+    words_by_name = {name: {row.get(name) for row in rows} for name in rows[0] if isinstance(rows[0][name], str)}
+    return [
+        f"{name}?{word}"
+        for name, words in words_by_name.items()
+        for word in sorted(word for word in words if isinstance(word, str) and says_correct(word))
+        if len(words) <= FEW_WORDS
+    ]
 
 
 def missing_gold(row: Mapping[str, object]) -> str:

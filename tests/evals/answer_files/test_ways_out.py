@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import rlvr
 from evals.answer_files import grade_file
 from evals.audit.verdict_rows import verdict_table
 from evals.data import benchmarks
@@ -133,3 +135,21 @@ def test_an_id_that_is_a_list_is_refused_by_name(tmp_path: Path, capsys: pytest.
     assert main(["audit", str(path), "printed=50.0", "columns=id:0,correct:0.0"]) == 2
     error = capsys.readouterr().err
     assert "id is a list. Type columns=id:THEIRS" in error and "KeyError" not in error
+
+
+def test_a_file_with_two_columns_of_verdicts_in_words_proposes_both(tmp_path: Path) -> None:
+    """evalplus writes pass, fail or timeout for its base tests, and for all of its tests. Both lines can be typed."""
+    statuses = [("pass", "pass"), ("pass", "fail"), ("timeout", "timeout"), ("pass", "timeout")]
+    tasks = {
+        f"HumanEval/{i}": [{"task_id": f"HumanEval/{i}", "solution": "x", "base_status": base, "plus_status": plus}]
+        for i, (base, plus) in enumerate(statuses)
+    }
+    path = tmp_path / "eval_results.json"
+    path.write_text(json.dumps({"date": "2026-01-01", "hash": "a", "eval": tasks}))
+    with pytest.raises(UsageError) as refused:
+        rlvr.audit(path, printed="75.0")
+    lines = re.findall(r"'columns=([^']*)'", str(refused.value).rpartition("For verdicts alone")[2])
+    assert lines == ["id:task_id,correct:base_status?pass", "id:task_id,correct:plus_status?pass"]
+    for line, score in zip(lines, ("75.0", "25.0"), strict=True):
+        columns = dict(pair.split(":") for pair in line.split(","))
+        assert str(rlvr.audit(path, printed=score, columns=columns)["verdict"]) == "stands"
