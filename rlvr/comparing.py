@@ -137,6 +137,7 @@ def compare(
     if not {*metrics} & {*OF_K}:
         refuse_unused(f"by {', '.join(metrics)}, only by {', '.join(OF_K)}", ks=ks)
     from evals.stats.compare import compare_runs
+    from harness.record.cautions import cautions
     from harness.record.find import check_apart
     from rlvr.runs import read_run
 
@@ -151,7 +152,8 @@ def compare(
         margin=margin,
         allow_different=allow_different,
     )
-    return Difference(replace(result, notes=(*result.notes, *notes)))
+    warned = [f"Warning, {run.name}: {line}." for run in (first, second) for line in cautions(run.seeds, unmoved="")]
+    return Difference(replace(result, notes=(*warned, *result.notes, *notes)))
 
 
 def _two_arms(

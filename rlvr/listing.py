@@ -20,7 +20,6 @@ from rlvr.terminal import paragraph, sentence
 if TYPE_CHECKING:
     from evals.data.prompts import Prompt
     from harness.record.run import Run
-    from harness.step.learning import Points
 
 GROUPS = ("papers", "benchmarks", "protocols", "prompts", "engines", "backends", "scales")
 MORE = ("hardware", "policies", "methods", "signals", "stages")  # groups that are shown only when they are named
@@ -219,9 +218,10 @@ def _run_shown(name: str) -> Result:
 def _scored(name: str, seeds: Sequence[Run]) -> Result:
     """The scores of one run, or of the training seeds of one method: its facts, warnings and scores."""
     from evals.stats.score import reported, score_fields
+    from harness.record.cautions import cautions
     from harness.record.find import together
     from harness.record.state import progress
-    from harness.step.learning import EQUAL, LIMITS, equal_text
+    from harness.step.learning import EQUAL, equal_text
     from rlvr.metrics import Scores, ks_of
 
     measured = together(seeds, name)
@@ -233,10 +233,9 @@ def _scored(name: str, seeds: Sequence[Run]) -> Result:
     facts = _facts(seeds[0]) if len(seeds) == 1 else {}
     if facts and (state := progress(seeds[0])) is not None:
         facts["to come"] = f"{state}; the scores below are of what had ended before"
-    curves = [{name: run.metrics(name) for name in LIMITS} for run in seeds]
-    if (equal := equal_text([of_seed[EQUAL] for of_seed in curves])) is not None:
+    if (equal := equal_text([run.metrics(EQUAL) for run in seeds])) is not None:
         facts["equal rewards"] = equal
-    warned = _warnings(seeds, curves)
+    warned = [f"{line}." for line in cautions(seeds)]
     table_of_scores = Scores(
         (seeds[0].title(benchmark), s) for benchmark, scores in scores_by_benchmark.items() for s in scores
     )
@@ -256,14 +255,6 @@ def _scored(name: str, seeds: Sequence[Run]) -> Result:
     }
     document = {"run": name, "warnings": warned, **facts, "measured_by": how, "scores": scores}
     return Result(document, report, table_of_scores.rows(), printed=table_of_scores.printed)
-
-
-def _warnings(seeds: Sequence[Run], curves: Sequence[Mapping[str, Points]]) -> list[str]:
-    from harness.step.learning import NOTHING, warnings
-
-    overlaps = dict.fromkeys(line for run in seeds for line in run.overlap.values())
-    nothing = [f"seed {run.seed} {NOTHING}" for run in seeds if run.record.get("training") and run.trained_nothing]
-    return [f"{line}." for line in (*nothing, *overlaps, *warnings(curves))]
 
 
 def _curves(name: str, seeds: Sequence[Run]) -> Result:

@@ -34,6 +34,7 @@ from harness.analysis.runs import Analysed, analysed
 from harness.analysis.token_cache import token_table
 from harness.data.tiny import MADE
 from harness.errors import UsageError, nearest
+from harness.record.cautions import cautions
 from harness.record.find import together
 from harness.record.names import readable
 from harness.record.run import Run
@@ -41,7 +42,6 @@ from harness.report.page import ClaimRow, Document, Figure
 from harness.report.viewer import Shown, keep, pack
 from harness.spec import Reproduction
 from harness.spec.scales import SCALES
-from harness.step.learning import LIMITS, warnings
 from harness.tables.claims import Checked, ClaimEvidence, check_claims, claims_in_words
 from harness.tables.controls import control_grid
 from harness.tables.differences import difference_grid
@@ -121,7 +121,8 @@ def read_models(chosen: Chosen, *, data_dir: str | None) -> tuple[list[Analysed]
     """(the chosen arms, the base model first, as figures require, a note on archives, whose curves alone are kept)"""
     order = sorted(chosen.measured, key=lambda m: m.arm != "base")
     common = common_overrides(chosen.measured)
-    seeds = {readable(m.label(m.arm, common)): tuple(m.runs[seed] for seed in m.seeds) for m in order}
+    counted = [m for m in order if m.seeds]  # of the others, every seed diverged or trained nothing
+    seeds = {readable(m.label(m.arm, common)): tuple(m.runs[seed] for seed in m.seeds) for m in counted}
     bare = [arm for arm, runs in seeds.items() if not all(run.keeps_responses for run in runs)]
     no_responses = "no responses were kept (an archive has none), so there are no figures of their responses."
     notes = [f"{', '.join(bare)}: {no_responses}"] if bare else []
@@ -195,9 +196,7 @@ def document_of_runs(
         answer=tuple(text for pair in pairs for text in pair.answer),
         scale_label=_scale_label(models, measured),
         warnings=tuple(
-            f"Warning, {model.name}: {line}."
-            for model in models
-            for line in warnings([{name: run.metrics(name) for name in LIMITS} for run in model.sources])
+            f"Warning, {model.name}: {line}." for model in models for line in cautions(model.sources, unmoved="")
         ),
         made_by=tuple(_place(run) for model in models for run in model.sources),
         results=(_scores_grid(models, measured), *_measured_by(models)),

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 Points = Sequence[tuple[int, float]]
 """(optimiser step, value)."""
 
-NOTHING = "trained nothing: every weight equals the base model's, so it does not count for its arm"
+UNMOVED = "trained nothing: every weight equals the base model's"
 EQUAL, TRUNCATED, UNEQUAL_BOXES = "train/zero_variance_groups", "train/truncated_fraction", "train/unequal_boxes"
 UNSCORED = "train/unscored_fraction"
 # 1 to 8 % of saved responses box different texts

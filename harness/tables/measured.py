@@ -21,12 +21,12 @@ from evals.stats.verdict_table import VerdictTable
 from harness.backends import backend
 from harness.command.resolve import BACKENDS, resolve
 from harness.errors import UsageError
+from harness.record.cautions import cautions
 from harness.record.names import readable, without_folders
 from harness.record.run import Points, Run, counted
 from harness.spec import Experiment, catalogue
 from harness.spec.declarations import BEFORE
 from harness.spec.own_code import own_code
-from harness.step.learning import NOTHING, warnings
 
 if TYPE_CHECKING:
     from evals.stats.score import Score
@@ -116,13 +116,9 @@ class Measured:
         return f"diverged ({where}) in {len(self.diverged)} of {self.all_seeds} seeds" + (unmoved and f", {unmoved}")
 
     def warnings(self) -> list[str]:
-        """A sentence for each reason why its scores mislead: a training that moved no weight or may have learned
-        little, or training problems in a benchmark (`harness.step.learning`)."""
-        overlaps = dict.fromkeys(line for run in self.runs.values() for line in run.overlap.values())
-        unmoved = f"seed{'s' * (len(self.nothing) > 1)} {', '.join(map(str, self.nothing))} {NOTHING}"
-        lines = [*([unmoved] if self.nothing else []), *overlaps, *warnings(list(self.curves.values()))]
+        """A sentence for each reason why its scores mislead (`harness.record.cautions`)."""
         name = readable(f"{self.base}/{self.label(self.arm)}")
-        return [f"Warning, {name} at {self.scale} scale: {line}." for line in lines]
+        return [f"Warning, {name} at {self.scale} scale: {line}." for line in cautions(list(self.runs.values()))]
 
     @cached_property
     def run(self) -> MeasuredRun:

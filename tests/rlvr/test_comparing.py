@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import shutil
@@ -300,3 +301,18 @@ def test_power_prints_the_test_of_two_checkpoints_apart(capsys: pytest.CaptureFi
     assert re.search(r"samples +1 seed\n", apart) and "3 seeds" not in apart.split("Standard deviations")[0]
     assert main([*command[:-1], "seeds=[3,5]"]) == 0
     assert "Another test" not in capsys.readouterr().out
+
+
+def test_runs_that_mean_nothing_are_compared_with_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    overlap = {"b": {"shared": 8, "problems": 8, "other_golds": 0}}
+    still = str(finished(tmp_path, {"b": 5}, arm="grpo", unmoved=True, overlap=overlap).folder)
+    other = str(finished(tmp_path, {"b": 7}, arm="egsw").folder)
+    page = tmp_path / "page.html"
+    unmoved = "seed 0 trained nothing: every weight equals the base model's."
+    seen = "8 of the 8 problems of b are training problems."
+    assert main(["compare", other, still]) == 0
+    printed = " ".join(capsys.readouterr().out.split())
+    assert printed.count("Warning, ") == 2 and unmoved in printed and seen in printed
+    assert main(["page", other, still, "tokens=false", "only=none", f"out={page}"]) == 0
+    text = html.unescape(re.sub(r"<[^>]+>", " ", page.read_text()))
+    assert unmoved in text and seen in text

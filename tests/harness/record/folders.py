@@ -72,9 +72,14 @@ def finished(
     problems: Mapping[str, int] | None = None,
     unscored: int = 0,
     steps: int = 3,
+    unmoved: bool = False,
     **more: Any,
 ) -> Run:
-    """A finished run with a model, a curve of `steps` steps, and for each benchmark so many correct problems (of 8)."""
+    """A finished run with a model, a curve of `steps` steps, and for each benchmark so many correct problems (of 8).
+
+    Args:
+        unmoved: the record says that no weight of the model changed.
+    """
     import pyarrow as pa
 
     from evals.files import write_parquet
@@ -108,7 +113,7 @@ def finished(
         state="finished",
         finished=now(),
         scores=scores,
-        training={"steps": steps},
+        training={"steps": steps} | ({"moved": {"norm": 0.0, "changed": 0, "weights": 8}} if unmoved else {}),
         diverged=None,
         mismatch={},
         files=recorder.hashes(files),

@@ -18,6 +18,7 @@ from harness.record.mirror import sync
 from harness.report.data import environment_grid, rendered, values_grid
 from harness.tables.measured import Measured
 from rlvr.cli import main
+from tests.harness.record.folders import finished
 from tests.harness.tables.test_tabulate import BENCHMARKS, log_arm
 
 
@@ -136,6 +137,18 @@ def test_what_was_not_measured_is_named(
     monkeypatch.setenv("RLVR_HOME", str(store))
     assert main(["report", "paper=egsw", option]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_an_arm_whose_seeds_all_trained_nothing_is_a_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path))
+    few = {"math500": 100, "aime24": 3, "aime25": 3, "gpqa_diamond": 20}
+    finished(tmp_path, few, problems=BENCHMARKS, arm="base", scale="paper")
+    finished(tmp_path, few, problems=BENCHMARKS, arm="grpo", scale="paper", unmoved=True)
+    page = tmp_path / "page.html"
+    assert main(["report", "paper=egsw", "scale=paper", "tokens=false", "only=none", f"out={page}"]) == 0
+    assert "seed 0 trained nothing: every weight equals the base model" in page.read_text()
 
 
 def test_nulls_of_a_table_are_not_printed_as_text() -> None:
