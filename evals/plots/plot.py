@@ -6,6 +6,7 @@ This module depends on no analysis.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -29,6 +30,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 WIDTH, HEIGHT = 5.2, 3.4  # inches, of one panel
 UNDATED = {"svg": {"Date": None}, "pdf": {"CreationDate": None, "ModDate": None}}
+NUMBERS = "SHA-256 of the numbers as CSV"  # names a text inside each PNG
 _DPI = 160  # for the PNG, and for what an SVG holds as an image (artists with rasterized=True)
 
 
@@ -67,10 +69,16 @@ class Plot:
         return figure
 
     def rendered(self, form: str) -> bytes:
-        """The figure as a file of that form, svg, png or pdf. The same numbers give the same file."""
+        """The figure as a file of that form, svg, png or pdf. The same numbers give the same file.
+
+        A PNG contains the SHA-256 of NAME.csv (`NUMBERS`). A test can so find a picture of other numbers.
+        """
         file = BytesIO()
+        digest = {NUMBERS: hashlib.sha256(csv_text(self.numbers).encode()).hexdigest()}
         with _style():
-            self.figure.savefig(file, format=form, dpi=_DPI, metadata=UNDATED.get(form))
+            self.figure.savefig(
+                file, format=form, dpi=_DPI, metadata=digest if form == "png" else UNDATED.get(form)
+            )
         return file.getvalue()
 
     def __repr__(self) -> str:
@@ -137,7 +145,10 @@ def save(plot: Plot, folder: Path, endings: Sequence[str] = ("svg", "png", "csv"
 def write_dark(figure: Path) -> None:
     """Write NAME-dark.png beside NAME.png, for a page on a dark ground: the lightness inverted, the hues unchanged."""
     from PIL import Image
+    from PIL.PngImagePlugin import PngInfo
 
-    lightness, *hues = Image.open(figure).convert("YCbCr").split()
+    light, texts = Image.open(figure), PngInfo()
+    texts.add_text(NUMBERS, light.info[NUMBERS])
+    lightness, *hues = light.convert("YCbCr").split()
     dark = Image.merge("YCbCr", (lightness.point(lambda level: 255 - 0.93 * level), *hues))
-    dark.convert("RGB").save(figure.with_stem(f"{figure.stem}-dark"))
+    dark.convert("RGB").save(figure.with_stem(f"{figure.stem}-dark"), pnginfo=texts)

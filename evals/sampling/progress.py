@@ -24,6 +24,7 @@ class Live:
         from tqdm import tqdm
 
         self._name, self._total, self._done, self._tokens, self._trouble = name, total, count, 0, ""
+        self._before = count
         self._lines = shown and not on_terminal()
         self._started = self._last = time.monotonic()
         self._troubled = -EVERY_S  # the last time that trouble was shown: the first is said at once
@@ -85,6 +86,16 @@ class Live:
         if self._bar is not None:
             self._bar.set_postfix_str(under_way)
         elif self._lines:
-            minutes, seconds = divmod(int(now - self._started), 60)
             so_far = f"{self._done} of {self._total} samples" + (f", {under_way}," if under_way else "")
-            logger.info(f"{self._name}: {so_far} after {minutes}:{seconds:02d}")
+            logger.info(f"{self._name}: {so_far} after {_clock(now - self._started)}{self._left(now)}")
+
+    def _left(self, now: float) -> str:
+        """The time that the missing samples take at the speed so far. Empty before this call has stored one."""
+        stored = self._done - self._before
+        seconds = (now - self._started) * (self._total - self._done) / stored if stored else 0.0
+        return f", about {_clock(seconds)} left" if seconds else ""
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes}:{rest:02d}"

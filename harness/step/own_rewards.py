@@ -23,7 +23,7 @@ import math
 import re
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from functools import lru_cache
 from numbers import Real
@@ -109,6 +109,11 @@ def range_of(name: str) -> tuple[float, float]:
 def limit_of(name: str) -> float:
     """Seconds that the reward may take for one response."""
     return float(getattr(load(name), "limit_s", LIMIT_S))
+
+
+def limits_of(names: Iterable[str]) -> dict[str, float]:
+    """The seconds of each reward of the user's among the names, for the record."""
+    return {name: limit_of(name) for name in filter(is_own, names)}
 
 
 def source_of(name: str) -> Path:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -29,6 +30,9 @@ from harness.tables.long import long_rows
 from harness.tables.measured import Measured, gather, other_versions
 from harness.tables.other_scales import scale_grids
 from harness.tables.published import published_grids
+
+# a section of tables.md that a study writes
+_OF_STUDY = re.compile(r"^<!-- The study writes this section\b.*?^<!-- End of the section\. -->", re.M | re.S)
 
 
 @dataclass(frozen=True)
@@ -59,8 +63,14 @@ class PaperTables:
         return {"paper": self.paper, "cells": list(self.rows), "tables": [asdict(g) for g in self.grids]}
 
     def write(self, folder: Path) -> list[Path]:
-        """tables.md, tables.csv and, where there are differences, PAPER.svg under the folder."""
-        texts = {folder / "tables.md": self.markdown(), folder / "tables.csv": self.csv()}
+        """tables.md, tables.csv and, where there are differences, PAPER.svg under the folder.
+
+        The sections that a study wrote into an older tables.md stay, at the end.
+        """
+        page = folder / "tables.md"
+        old = page.read_text(encoding="utf-8", errors="replace") if page.is_file() else ""
+        kept = "".join(f"\n{section}\n" for section in _OF_STUDY.findall(old))
+        texts = {page: self.markdown() + kept, folder / "tables.csv": self.csv()}
         for path, text in texts.items():
             write_text(path, text)
         return [*texts, *(save(self.picture, folder, ["svg"]).values() if self.picture else ())]

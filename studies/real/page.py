@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -15,7 +16,7 @@ from harness.record.run import Run
 from harness.spec import catalogue
 from harness.spec.controls import split_key
 from studies.real import outcomes, problems
-from studies.real.design import GREEDY, Design
+from studies.real.design import GREEDY, SAMPLED, Design
 from studies.real.outcomes import (
     BASE,
     CURVE_CLAIMS,
@@ -31,8 +32,8 @@ from studies.real.registration import LABEL
 if TYPE_CHECKING:
     from evals.plots.plot import Plot
 
-ARCHIVE = "runs.tar.xz"
-REPRODUCTIONS = Path(catalogue.__file__).parents[2] / "reproductions"
+ARCHIVE, TABLES = "runs.tar.xz", "tables.md"
+ROOT = Path(catalogue.__file__).parents[2]
 BEGIN, END = "<!-- The study writes this section: python -m studies.real write -->", "<!-- End of the section. -->"
 CONTROLS = {"shuffled_signal": "placebo: its signal shuffled", "random_reward": "a coin as reward"}
 NAMES = {
@@ -53,11 +54,10 @@ CURVES = {
 WINDOWS = {LAST_QUARTER: "last quarter", SECOND_QUARTER: "second quarter", (0.0, 1.0): "all"}
 AFTER_CLAIMS = (
     'A claim gets a p-value only with three seeds or more. Rows with "all" cover all rollouts. So their numbers can '
-    "differ from the table above, which covers the last quarter. One claim is not in this table: that pass@8 is not "
-    'lower than with GRPO. The table "Differences" decides this claim.\n\n'
+    "differ from the table above, which covers the last quarter. The p-values have no correction for the number of "
+    "claims.\n\n"
     "The *late gain* is the rise of the reward from the second quarter to the last quarter."
 )
-
 
 COPIES = (
     "Some runs began with a copy of the base model that has another fingerprint. Its `tokenizer_config.json` says "
@@ -77,8 +77,16 @@ def write(design: Design, folder: Path) -> None:
         write_dark(save(plot, folder, ("png", "csv"))["png"])
     write_text(folder / "README.md", page(design, runs_by_arm, compared, plot))
     for paper in dict.fromkeys(entry.paper for entry in design.entries):
-        readme = REPRODUCTIONS / paper / "README.md"
-        write_text(readme, with_section(readme.read_text(), section(design, runs_by_arm, paper)))
+        for path in pages_of(paper):
+            text = path.read_text(encoding="utf-8")
+            if path.name == TABLES and BEGIN not in text:
+                text += f"\n{BEGIN}\n{END}\n"
+            write_text(path, with_section(text, section(design, runs_by_arm, paper, path)))
+
+
+def pages_of(paper: str) -> tuple[Path, Path]:
+    """The pages of a paper that have a section of the study: its reproduction and its tables."""
+    return ROOT / "reproductions" / paper / "README.md", ROOT / "results" / paper / TABLES
 
 
 def with_section(text: str, of_study: str) -> str:
@@ -90,13 +98,18 @@ def with_section(text: str, of_study: str) -> str:
     return f"{before}{BEGIN}\n\n{of_study}\n\n{END}{after}"
 
 
-def section(design: Design, runs_by_arm: Arms, paper: str) -> str:
-    """The results of the study for one paper: its arms and their controls beside the base model and GRPO."""
+def section(design: Design, runs_by_arm: Arms, paper: str, path: Path) -> str:
+    """The results of the study for one paper: its arms and their controls beside the base model and GRPO.
+
+    Args:
+        path: the page that has the section.
+    """
+    study = os.path.relpath(ROOT / "results" / "real" / "README.md", path.parent)
     keys = [entry.key for entry in design.entries if entry.paper == paper or entry.key == REFERENCE]
     absent = [name(key) for key in keys if key not in runs_by_arm]
     return f"""## On real weights, at small scale
 
-{LABEL} [The study](../../results/real/README.md) compares all methods, and says what is resolved.
+{LABEL} [The study]({study}) compares all methods, and says what is resolved.
 
 {_scores(keys, runs_by_arm)}""" + (f"\n\nNot measured yet: {'. '.join(absent)}." if absent else "")
 
@@ -127,6 +140,9 @@ than three seeds, a difference is about these checkpoints only, and not about th
 **The task.** A problem is x·y + z, or x·y - z with a positive result, such as `7 * 5 + 3 =`. No number in a problem
 is above 20. The prompt shows two worked examples. The model trains on {problems.TRAINED:,} problems. The scores cover
 {problems.MEASURED} other problems (greedy), and the first {problems.MEASURED_OFTEN} of these with 8 samples each.
+
+**Not varied.** A response has at most {design.recipe["max_completion_tokens"]} tokens, and the rollout temperature is
+{design.recipe["rollout_temperature"]}. The calibration in the [design](preregistration.md) varied neither of these.
 
 {_papers(design)}
 
@@ -165,6 +181,8 @@ Each value is the mean of the last quarter of the rollouts, over the seeds.
 ## Claims of the papers
 
 {_claims(runs_by_arm)}
+
+{_kept(design, compared)}
 
 ## What has not ended
 
@@ -239,6 +257,28 @@ def _claims(runs_by_arm: Arms) -> str:
     if len(rows) == 2:
         return "No claim has both its arms yet."
     return "\n".join([*rows, "", AFTER_CLAIMS])
+
+
+def _kept(design: Design, compared: Sequence[Difference]) -> str:
+    """The claim about pass@8: the differences of the methods from GRPO, and whether each can be a loss."""
+    margin = f"{100 * design.margin:g} points"
+    rows = [f"| Method | pass@8, method − GRPO | Seeds | Lower end above -{margin} |", "| --- | ---: | ---: | --- |"]
+    for d in compared:
+        if d.line.benchmark == SAMPLED and d.line.metric == "pass" and d.than == REFERENCE and d.entry.key in NAMES:
+            interval = d.line.interval if d.line.seeds_covered else None
+            above = NONE if interval is None else "yes" if interval.low > -design.margin else "no"
+            rows.append(f"| {name(d.entry.key)} | {difference_text(d.line)} | {d.line.seeds_a} | {above} |")
+    if len(rows) == 2:
+        return "The last claim is that pass@8 is not lower than GRPO's. No method has both its arms yet."
+    table = "\n".join(rows)
+    return f"""The last claim is that pass@8 is not lower than GRPO's. The next table repeats its rows from
+*Differences*, in percentage points. The registration has no rule for this claim. This page reads the lower end of the
+interval: the claim holds for a method if this end is above -{margin}. We chose this rule after we saw results.
+
+{table}
+
+*No* does not mean that pass@8 is lower. The verdict in *Differences* says whether it is. A dash means that a method
+has fewer than three seeds."""
 
 
 def _rollouts(claim: CurveClaim) -> str:

@@ -23,7 +23,7 @@ from harness.spec import Experiment
 from harness.spec.declarations import SELF
 from harness.step.learning import UNEQUAL_BOXES
 from harness.step.mismatch import MISMATCH_METRICS
-from harness.step.own_rewards import is_own, limit_of
+from harness.step.own_rewards import limits_of
 from harness.step.rewards import unequal_boxes
 from harness.step.spread import SPREAD_METRICS
 from harness.step.step_metrics import STEP_METRICS
@@ -126,7 +126,7 @@ def train(
         "train_rows_dropped_for_length": dropped,
         "train_data_sha256": digest,
         "prompt_nats": read,
-        "reward_limits_s": {name: limit_of(name) for name in filter(is_own, experiment.rewards.value)},
+        "reward_limits_s": limits_of(experiment.rewards.value),
         "train_seconds": round(time.monotonic() - started, 1),
     }
 

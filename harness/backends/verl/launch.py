@@ -33,6 +33,7 @@ from harness.record.write import Recorder
 from harness.runs.interrupt import Interrupted, out_of_time
 from harness.spec import Experiment
 from harness.spec.job import Job
+from harness.step.own_rewards import limits_of
 
 DRIVER = (sys.executable, "-m", "harness.backends.verl.driver")
 LOG = "verl.log"
@@ -110,6 +111,7 @@ def launch(job: Job, base_model: str, out_dir: Path, recorder: Recorder, hardwar
         "train_rows_dropped_for_length": dropped,
         "train_data_sha256": digest,
         "prompt_nats": _prompts(out_dir).get("record"),
+        "reward_limits_s": limits_of(experiment.rewards.value),
         "train_seconds": round(time.monotonic() - started, 1),
     }
 

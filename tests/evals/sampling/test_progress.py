@@ -37,3 +37,20 @@ def test_a_line_comes_before_the_first_token(
             time.sleep(0.01)
             output = capsys.readouterr().err
     assert output.startswith("humaneval: 0 of 164 samples after 0:00")
+
+
+def test_a_line_has_the_time_left_at_the_speed_of_this_call(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """100 of 164 samples are older. 16 more take 60 s, so the last 48 take 180 s."""
+    now = [1000.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    live = Live("humaneval", 164, 100, shown=True)
+    now[0] += 30
+    live.tokens(50)
+    now[0] += 30
+    live.stored(16)
+    assert capsys.readouterr().err.splitlines() == [
+        "humaneval: 100 of 164 samples, 50 tokens of this batch, after 0:30",
+        "humaneval: 116 of 164 samples after 1:00, about 3:00 left",
+    ]

@@ -52,6 +52,7 @@ def test_the_record_holds_every_value_with_its_source(unbroken: tuple[Path, str]
     assert record["settings"]["learning_rate"]["origin"] == "scale"
     assert all(s["note"] for s in record["settings"].values())
     assert record["training"]["prompt_nats"]["share_of_a_guess"] > 0.9  # the weights are random
+    assert record["training"]["reward_limits_s"] == {}  # no reward of the user's
     assert record["training"]["steps"] == 6 and record["seed"] == 0 and record["scale"] == "tiny"
     assert record["environment"]["packages"]["trl"] and len(record["base_model"]["sha256"]) == 64
 

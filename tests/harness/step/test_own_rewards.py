@@ -127,6 +127,7 @@ def test_a_reward_that_never_returns_leaves_its_response_unscored(
 ) -> None:
     """In the main thread, as under TRL, and in another one, as under veRL."""
     name = written(tmp_path, SLOW)
+    assert own_rewards.limits_of(["correctness", name]) == {name: 0.2}  # what the record has
     called = own_rewards.value
     if thread:
         with ThreadPoolExecutor(1) as pool:
