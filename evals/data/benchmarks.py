@@ -28,7 +28,6 @@ import json
 import random
 import re
 import shlex
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
@@ -38,6 +37,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.convert import refuse_converted
+from evals.data.copies import plain, plain_answer, two_golds
 from evals.data.hub import check_hub
 from evals.data.problem_file import ProblemFile
 from evals.data.program_rows import READERS
@@ -210,6 +210,9 @@ def load(
     if user_file:
         _refuse_hidden_choices(rows, problems, f"{name}, row 1 of {source}")
         _refuse_choices_beside(rows, problems, f"{name}, row 1 of {source}")
+        # with choices, one question can have an answer for each set of choices
+        if conflict := two_golds((problem.problem, problem.answer) for problem in problems if not problem.choices):
+            raise UsageError(f"{name} from {source}, {conflict}. Delete or mend a row.")
     sha256 = content_hash(problems)
     wrong = _mismatch(metadata, len(problems), sha256, file)
     if wrong and not allow_changed_data:
@@ -232,17 +235,6 @@ def content_hash(problems: Iterable[Problem]) -> str:
     rows = [[plain(p.problem), plain_answer(p.answer), *map(plain, p.choices or ())] for p in problems]
     text = json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
-
-
-def plain(text: str) -> str:
-    """Text in Unicode NFC with each run of white space as one space."""
-    return " ".join(unicodedata.normalize("NFC", text).split())
-
-
-def plain_answer(text: str) -> str:
-    """An answer as `plain`, without surrounding dollar signs, and whole numbers in one form."""
-    bare = plain(text).strip("$ ")
-    return str(int(float(bare))) if re.fullmatch(r"[+-]?\d{1,15}(\.0+)?", bare) else bare
 
 
 def _mismatch(metadata: Mapping[str, object], rows: int, sha256: str, file: Path | None) -> str | None:

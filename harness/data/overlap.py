@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from evals.data import benchmarks
-from evals.data.benchmarks import Benchmark, plain, plain_answer
+from evals.data.benchmarks import Benchmark
+from evals.data.copies import plain, plain_answer
 from harness.data.problems import load_problems, load_solutions, source
 from harness.data.tiny import FAMILIES
 from harness.errors import UsageError

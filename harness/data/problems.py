@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from evals.data.benchmarks import plain, plain_answer
+from evals.data.copies import two_golds
 from evals.data.problem_file import ProblemFile, is_problem_file
 from evals.data.rows import SUFFIXES
 from evals.log import logger
@@ -135,27 +135,11 @@ def _checked(dataset: str, rows: list[dict[str, Any]], columns: tuple[str, ...])
 def _one_gold_each(dataset: str, rows: Sequence[Mapping[str, str]]) -> None:
     """Raise UsageError for the first row that repeats a problem with another gold. A named set is as its authors
     published it, so there it is a warning."""
-    first: dict[str, tuple[int, str]] = {}
-    for number, row in enumerate(rows, 1):
-        before, gold = first.setdefault(plain(row["problem"]), (number, row["answer"]))
-        if plain_answer(gold) != plain_answer(row["answer"]) and not _equal(gold, row["answer"]):
-            text = (
-                f"dataset {dataset!r}, rows {before} and {number}: one problem has two golds, {gold!r} and "
-                f"{row['answer']!r}. One of them rewards wrong responses"
-            )
-            if dataset.partition(":")[0] not in SETS:
-                raise UsageError(f"{text}. Delete or mend a row.")
-            logger.warning(f"warning: {text}.")
-            return
-
-
-def _equal(gold: str, response: str) -> bool:
-    """Whether the grader accepts one gold as a response to a problem with the other."""
-    from evals.grading import Grader
-    from evals.grading.verdicts import Verdict
-
-    (grade,) = Grader().grade_responses([(gold, f"\\boxed{{{response}}}", None)], "boxed_last")
-    return grade.verdict is Verdict.CORRECT
+    if conflict := two_golds((row["problem"], row["answer"]) for row in rows):
+        text = f"dataset {dataset!r}, {conflict}. One of them rewards wrong responses"
+        if dataset.partition(":")[0] not in SETS:
+            raise UsageError(f"{text}. Delete or mend a row.")
+        logger.warning(f"warning: {text}.")
 
 
 def perfectible(rows: list[dict[str, object]], verdicts: Path) -> list[dict[str, object]]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evals.data.benchmarks import Benchmark, Problem, load
+from evals.data.benchmarks import Benchmark, OwnBenchmark, Problem, load
 from harness.command.options import RunOptions
 from harness.command.resolve import resolve
 from harness.data.named import SETS, at_levels, without_math500
@@ -99,6 +99,8 @@ def test_two_golds_of_one_problem_are_an_error_that_names_both_rows(tmp_path: Pa
     rows = [*TRAIN, {"problem": "What is 3  + 3?", "answer": "7"}]
     with pytest.raises(UsageError, match=r"rows 3 and 5: one problem has two golds, '6' and '7'"):
         load_problems(str(write(tmp_path / "two.jsonl", rows)))
+    with pytest.raises(UsageError, match=r"two.*rows 3 and 5: one problem has two golds, '6' and '7'. Delete or mend"):
+        load(OwnBenchmark.parse(tmp_path / "two.jsonl"))
     same = [{"problem": "x?", "answer": "0.5"}, {"problem": "x?", "answer": r"\frac{1}{2}"}]  # one value, two spellings
     assert len(load_problems(str(write(tmp_path / "one.jsonl", same)))) == 2
 
