@@ -289,6 +289,8 @@ def _begun(name: str, state: str, run: Run) -> Result:
 
 def _facts(run: Run) -> dict[str, object]:
     """The facts about a run in its record."""
+    from harness.jobs.moved import Moved
+
     record = run.record
     shown = ("paper", "model", "arm", "scale", "backend", "seed", "overrides", "finished", "diverged")
     facts = {key: record[key] for key in shown if record.get(key) not in (None, {}, [])}
@@ -298,6 +300,8 @@ def _facts(run: Run) -> dict[str, object]:
         facts["command"] = record["environment"]["command"]
         changed = " with uncommitted changes" if record["environment"].get("uncommitted_changes") else ""
         facts["commit"] = f"{record['environment']['commit']}{changed}"
+    if change := (record.get("training") or {}).get("moved"):
+        facts["weights"] = str(Moved(**change))
     if hashes := {name: sha256[:8] for name, sha256 in record.get("own_files", {}).items()}:
         facts["own"] = hashes
     return facts

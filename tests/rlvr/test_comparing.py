@@ -310,6 +310,10 @@ def test_runs_that_mean_nothing_are_compared_with_a_warning(tmp_path: Path, caps
     page = tmp_path / "page.html"
     unmoved = "seed 0 trained nothing: every weight equals the base model's."
     seen = "8 of the 8 problems of b are training problems."
+    assert main(["show", still]) == 0
+    assert "weights: trained nothing: all 8 weights equal those of the base model" in " ".join(
+        capsys.readouterr().out.split()
+    )
     assert main(["compare", other, still]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert printed.count("Warning, ") == 2 and unmoved in printed and seen in printed

@@ -155,7 +155,7 @@ def test_a_program_ends_where_evalplus_ends_it(name: str) -> None:
 @pytest.mark.parametrize("prompt", prompts.PROMPTS)
 def test_a_prompt_that_asks_for_something_else_names_both(benchmark: str, prompt: str) -> None:
     """By kind, written down here: programs for programs, letters for letters, anything written for the rest."""
-    programs = {"evalplus", "evalplus_chat", "qwen_coder"}
+    programs = {"evalplus", "evalplus_chat", "program_steps", "qwen_coder"}
     asks = "a program" if prompt in programs else "a letter" if prompt == "gpqa" else "a written answer"
     wants = {**dict.fromkeys(PROGRAMS, "a program"), "gpqa_diamond": "a letter"}.get(benchmark, "a written answer")
     values = {"benchmarks": [benchmark], "prompt": prompt}
