@@ -76,9 +76,7 @@ class Plot:
         file = BytesIO()
         digest = {NUMBERS: hashlib.sha256(csv_text(self.numbers).encode()).hexdigest()}
         with _style():
-            self.figure.savefig(
-                file, format=form, dpi=_DPI, metadata=digest if form == "png" else UNDATED.get(form)
-            )
+            self.figure.savefig(file, format=form, dpi=_DPI, metadata=digest if form == "png" else UNDATED.get(form))
         return file.getvalue()
 
     def __repr__(self) -> str:

@@ -141,8 +141,9 @@ than three seeds, a difference is about these checkpoints only, and not about th
 is above 20. The prompt shows two worked examples. The model trains on {problems.TRAINED:,} problems. The scores cover
 {problems.MEASURED} other problems (greedy), and the first {problems.MEASURED_OFTEN} of these with 8 samples each.
 
-**Not varied.** A response has at most {design.recipe["max_completion_tokens"]} tokens, and the rollout temperature is
-{design.recipe["rollout_temperature"]}. The calibration in the [design](preregistration.md) varied neither of these.
+**Not varied.** A response has at most {design.recipe["max_completion_tokens"]} tokens.
+The rollout temperature is {design.recipe["rollout_temperature"]}. The calibration in the [design](preregistration.md) lists no trial of another limit or
+another rollout temperature.
 
 {_papers(design)}
 

@@ -133,6 +133,18 @@ def test_the_page_begins_with_the_answer_and_a_picture(made: PaperTables, tmp_pa
     assert {path.name for path in made.write(tmp_path)} == {"tables.md", "tables.csv", "egsw.svg"}
 
 
+def test_a_section_of_a_study_stays_at_the_end_of_the_page(made: PaperTables, tmp_path: Path) -> None:
+    made.write(tmp_path)
+    page = tmp_path / "tables.md"
+    section = "<!-- The study writes this section: x -->\n\n| a |\n\n<!-- End of the section. -->"
+    whole = f"{made.markdown()}\n{section}\n"
+    assert page.read_text(encoding="utf-8") == made.markdown()
+    for old in (whole, f"{section}\n# An old page\n"):
+        page.write_text(old, encoding="utf-8")
+        made.write(tmp_path)
+        assert page.read_text(encoding="utf-8") == whole
+
+
 def test_tables_and_compare_give_the_same_verdicts(
     made: PaperTables, store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
