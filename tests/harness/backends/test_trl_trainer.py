@@ -507,3 +507,23 @@ def test_remax_subtracts_the_reward_of_the_greedy_response(random_model: Path, t
     mask = micro["completion_mask"]
     assert micro["advantages"].tolist() == (torch.tensor(expected)[:, None] * mask).tolist()
     assert greedy["what is 31 * 2?"] is None and None in length(responses) and len({*expected}) > 3
+
+
+def test_the_trainer_names_each_phase_while_it_is_under_way(random_model: Path, tmp_path: Path) -> None:
+    """The policy's passes without gradients sample. The reference model's passes and the rewards have their names."""
+    seen: dict[str, set[str]] = {"policy": set(), "reference": set(), "reward": set()}
+
+    def length(completions: list[str], **_: Any) -> list[float]:
+        seen["reward"].add(trainer.phase)
+        return [float(len(text)) for text in completions]
+
+    trainer = make_trainer(declared_with(CASES["grpo"]), random_model, tmp_path, None, reward_funcs=[length])
+    for name, model in (("policy", trainer.model), ("reference", trainer._reference)):
+        model.register_forward_pre_hook(lambda *_, name=name: seen[name].add(trainer.phase))
+    trainer.model.train()
+    rows = [{"prompt": f"{i} + 2", "answer": "7"} for i in range(PROMPTS) for _ in range(GROUP)]
+    for _ in range(trainer.args.gradient_accumulation_steps):
+        trainer._prepare_inputs(rows)
+    assert seen["reward"] == {"rewards"} and seen["reference"] == {"reference log-probabilities"}
+    assert "sampling" in seen["policy"] and seen["policy"] <= {"sampling", ""}
+    assert trainer.phase == ""
