@@ -142,8 +142,8 @@ is above 20. The prompt shows two worked examples. The model trains on {problems
 {problems.MEASURED} other problems (greedy), and the first {problems.MEASURED_OFTEN} of these with 8 samples each.
 
 **Not varied.** A response has at most {design.recipe["max_completion_tokens"]} tokens.
-The rollout temperature is {design.recipe["rollout_temperature"]}. The calibration in the [design](preregistration.md) lists no trial of another limit or
-another rollout temperature.
+The rollout temperature is {design.recipe["rollout_temperature"]}.
+The calibration in the [design](preregistration.md) lists no trial of another limit or another rollout temperature.
 
 {_papers(design)}
 
