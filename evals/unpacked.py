@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from evals.errors import DamagedFileError
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+    from pyarrow.parquet import ParquetFile
 
 LARGEST, RATIO = 1 << 30, 100  # bytes that a file may always unpack to. Beyond, at most so many times its own size
 
@@ -75,13 +80,21 @@ def check_parquet(path: Path) -> None:
         raise DamagedFileError(path, f"it unpacks to more than {most / 2**30:.1f} GiB", "do not use it")
 
 
+def parquet_batches(file: ParquetFile, columns: list[str] | None = None) -> Iterator[RecordBatch]:
+    """The rows of a Parquet file, in order. Each batch is from one row group: each group has dictionaries of its own,
+    and pyarrow cannot join the dictionaries of two groups inside a list or an object."""
+    for number in range(file.num_row_groups):
+        # in this thread alone: a thread that pyarrow has just started aborts a process that ends meanwhile
+        yield from file.iter_batches(row_groups=[number], columns=columns, use_threads=False)
+
+
 def _texts_in(path: Path, columns: list[str], most: int) -> int:
     """The bytes of all texts in these columns, each as often as it stands in a row. Counting ends above `most`."""
     import pyarrow.parquet as pq
 
     count = 0
     with pq.ParquetFile(path, read_dictionary=columns) as file:
-        for batch in file.iter_batches(columns=columns, use_threads=False):
+        for batch in parquet_batches(file, columns):
             count += sum(map(_text_bytes, batch.columns))
             if count > most:
                 break

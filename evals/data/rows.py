@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from evals.errors import UsageError
-from evals.unpacked import Unpacked, check_parquet
+from evals.unpacked import Unpacked, check_parquet, parquet_batches
 
 if TYPE_CHECKING:
     from pyarrow import DataType, RecordBatch
@@ -308,8 +308,7 @@ def _parquet(path: Path) -> Iterator[dict[str, object]]:
     try:
         check_parquet(path)
         refuse_twice(pq.ParquetFile(path).schema_arrow.names)
-        # in this thread alone: a thread that pyarrow has just started aborts a process that ends meanwhile
-        for batch in pq.ParquetFile(path).iter_batches(use_threads=False):
+        for batch in parquet_batches(pq.ParquetFile(path)):
             yield from _with_texts(batch).to_pylist()
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from error

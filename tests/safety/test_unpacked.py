@@ -53,6 +53,9 @@ BOMBS: dict[str, Callable[[Path], None]] = {
     "several row groups": lambda path: pq.write_table(
         pa.table({"problem": [TEXT] * 300}), path, compression="zstd", row_group_size=20
     ),
+    "several row groups of objects": lambda path: pq.write_table(
+        pa.table({"problem": [[{"a": TEXT}]] * 300}), path, compression="zstd", row_group_size=60
+    ),
 }
 
 
@@ -74,6 +77,7 @@ def test_a_small_parquet_file_of_much_is_refused(read: Callable[[Path], Any], na
         {"problem": ["the same question, of some length"] * 2000, "answer": [str(i) for i in range(2000)]},
         {"problem": [f"{i} " + "q" * 300 for i in range(2000)], "answer": ["7"] * 2000},
         {"messages": [[{"role": "user", "content": "the same"}]] * 2000, "n": [1.5] * 2000},
+        {"prompt": [[{"role": "user", "content": f"{i} " + "q" * 200}] for i in range(2000)]},
         {"problem": pa.array(["a", None, "b"] * 500).dictionary_encode(), "at": pa.array([[1, 2], [], None] * 500)},
         {"empty": []},
     ],

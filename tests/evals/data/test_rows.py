@@ -69,6 +69,18 @@ def test_bytes_inside_lists_and_objects_are_texts_too(
     assert [row["image"] for row in rows] == images
 
 
+@pytest.mark.parametrize("text", [pa.string(), pa.dictionary(pa.int32(), pa.string())])
+def test_objects_in_several_row_groups_are_read_in_order(text: pa.DataType, tmp_path: Path) -> None:
+    """Pyarrow raises an error if dictionaries of two row groups are in one batch. The file of SimpleRL has nine groups,
+    and its texts are so many that the check of its size reads them as dictionaries."""
+    rows = [{"prompt": [{"content": f"{number} " + "q" * 60_000, "role": "user"}] * 2} for number in range(300)]
+    prompt = pa.list_(pa.struct([("content", pa.string()), ("role", text)]))
+    table = pa.Table.from_pylist(rows, pa.schema([("prompt", prompt)]))
+    pq.write_table(table, tmp_path / "a.parquet", row_group_size=100)
+    assert pq.ParquetFile(tmp_path / "a.parquet").num_row_groups == 3
+    assert list(read_rows(tmp_path / "a.parquet")) == rows
+
+
 @pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv", ".parquet"])
 def test_every_form_gives_the_same_rows(suffix: str, tmp_path: Path) -> None:
     import pandas as pd
