@@ -225,8 +225,8 @@ SETS = {
     # SimpleRL's 8K: MATH at levels 3 to 5. github.com/hkust-nlp/simpleRL-reason has the rows as train/data/
     # math_level3to5_data_processed_with_qwen_prompt.json, its authors' set on the hub as this file. Public code counts
     # 8,523 in both. `question` and `gt_answer` are columns of both (seen in a copy of the JSON; of the file, in code
-    # that reads it). Two problems are said to have no answer there, hence `answered`. The number of kept rows is not
-    # checked.
+    # that reads it). Two of the 8,523 rows have no answer in a copy of the file (train.parquet at bdc9f803, in pull
+    # request 57 of that repository), hence `answered`. The number of kept rows is not checked: a copy may differ.
     "simplerl_8k": NamedSet(
         hub="hkust-nlp/SimpleRL-Zoo-Data",
         file="simplelr_qwen_level3to5/train.parquet",
