@@ -126,7 +126,13 @@ def _verdicts_by_words(rows: Objects) -> list[str]:
 def missing_gold(row: Mapping[str, object]) -> str:
     """That a row has no gold, and what to type."""
     verdicts = [name for name in named(row, VERDICTS) if is_label(row[name])]
-    audited = f"To check a score by {verdicts[0]} alone, type rlvr audit FILE printed=SCORE. " if verdicts else ""
+    key = next(iter((*named(row, PROBLEM_IDS), *named(row, ROW_IDS))), "PATH")
+    audited = (
+        f"To check a score by {verdicts[0]} alone, type rlvr audit FILE printed=SCORE "
+        f"{argument({'id': key, 'correct': verdicts[0]})}. "
+        if verdicts
+        else ""
+    )
     return (
         "this row has no gold answer. If one of its paths leads to it, type columns=answer:PATH. If the gold answers "
         "are in another file, type gold=FILE. FILE needs problem_id or problem, and answer. For programs it is the "

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from evals.audit.curves import EVALUATION
+from evals.audit.curves import EVALUATION, TABLE
 from evals.audit.evidence import FULL, Evidence, digits_of, resolution_of
 from evals.errors import UsageError
 from evals.suggest import expected
@@ -53,7 +53,7 @@ def curve_evidence(
     parts, before = [], []
     for seed, curve in curves.items():
         if metric not in curve:
-            metrics = [str(column) for column in curve if column != "step"]
+            metrics = [str(column) for column in curve if column not in ("step", TABLE)]
             if not metrics:
                 raise UsageError(f"metric={metric}: {seed} has numbers for its steps alone, so it has no metric")
             raise UsageError(f"metric: {expected(metric, metrics)}")

@@ -22,6 +22,8 @@ from evals.paths import ROW, kept, row_filter
 
 NEARLY_ALL = 0.9  # this share of rows has a name of its own: they may be runs
 SHOWN = 20  # metrics that an error lists
+MANY_LINES = 10  # so many lines of 0 and 1 may be verdicts
+TABLE = "table"  # the number of a table in a text of several
 RUN = "run"  # the number of a run in a file of several
 _TIME = re.compile(r"time|date(?!d)|clock", re.IGNORECASE)  # a column that differs in each row
 _PLANNED = "total_steps"  # a step where it grows, else how many are planned
@@ -112,6 +114,8 @@ def read_curve(
     table = table.rename(columns={step_column: "step"}).dropna(subset=["step"])
     _refuse_tables(name, table)
     curve = _joined(table, rows)
+    if step_column == NUMBERED:
+        _refuse_single_responses(name, curve, wanted)
     curve_rows = _replaced(table, curve)
     if runs > 1 and curve_rows[0] and not any(condition.startswith(f"{RUN}?") for condition in conditions):
         raise UsageError(
@@ -130,6 +134,17 @@ def read_curve(
     curve.attrs["resumed"] = bool((table["step"].diff() < 0).any())
     curve.attrs["repeated"] = table[table["step"].duplicated(keep=False)].to_dict("list")
     return curve
+
+
+def _refuse_single_responses(name: str, curve: pd.DataFrame, wanted: Iterable[str]) -> None:
+    """Raise UsageError if a metric is 0 or 1 on many lines that name no step: verdicts of single responses."""
+    for metric in wanted:
+        values = curve[metric].dropna().tolist() if metric in curve else []
+        if len(values) >= MANY_LINES and {*values} == {0.0, 1.0}:
+            raise UsageError(
+                f"{name}: {metric} is 0 or 1 on each of {len(values)} lines, and no line names a step. These may be "
+                "verdicts of single responses, and no scores of a training. Give a file that has a score for each step"
+            )
 
 
 def _step_column(name: str, rows: Sequence[Row], table: pd.DataFrame, step: str | None) -> str:
@@ -246,7 +261,7 @@ def _number_labels(table: pd.DataFrame, step: str, wanted: Collection[str]) -> l
     again = table[table[step].duplicated(keep=False)]
     labels = []
     for column in map(str, table):
-        if column in (step, "table", *wanted) or _TIME.search(column) or again[column].isna().all():
+        if column in (step, TABLE, *wanted) or _TIME.search(column) or again[column].isna().all():
             continue
         values = set(again.loc[again[step] == again.loc[again[column].notna(), step].iloc[0], column].dropna())
         if len(values) > 1 and table[column].nunique() == len(values):
@@ -266,14 +281,14 @@ def _recurs(column: str, rows: Sequence[Row], steps: Sequence[float]) -> bool:
 
 def _refuse_tables(name: str, table: pd.DataFrame) -> None:
     """Raise UsageError if the text has several tables (`evals.audit.console.stepped`), and lists them."""
-    if "table" not in table or table["table"].nunique() == 1:
+    if TABLE not in table or table[TABLE].nunique() == 1:
         return
     lines = [
-        f"  {number:.0f}: {len(rows)} rows of {', '.join(rows.dropna(axis=1, how='all').columns.drop('table'))}"
-        for number, rows in table.groupby("table")
+        f"  {number:.0f}: {len(rows)} rows of {', '.join(rows.dropna(axis=1, how='all').columns.drop(TABLE))}"
+        for number, rows in table.groupby(TABLE)
     ]
     raise UsageError(
-        f"{name}: it has {len(lines)} tables. To read the first, type {row_filter('table', 1)}. The tables are:\n"
+        f"{name}: it has {len(lines)} tables. To read the first, type {row_filter(TABLE, 1)}. The tables are:\n"
         + "\n".join(lines)
     )
 
@@ -297,6 +312,8 @@ def _which_step(rows: Sequence[Row], table: pd.DataFrame) -> str:
     for column, value in rows[0].items():
         if _may_be_step(column) and _is_word(value):
             return f"{column} may be the step, but it holds words such as {value}. Write the number of the step there"
+    if "k" in table:
+        return "k may be the k of pass@k, and those are no steps of one training"
     if repeats := [str(column) for column in table if is_repeat(str(column))]:
         return f"{repeats[0]} may number repeats or seeds, and those are no steps of one training"
     growing = [str(n) for n in table if (table[n].dropna() % 1 == 0).all() and (table[n].diff()[1:] > 0).all()]

@@ -19,7 +19,19 @@ FULL = 8  # digits after the point: such a score is not rounded
 SHARES = ("label", "ours", "strict", "truncated")
 PARTS = ("level", "subject", "type", "difficulty", "category", "source")  # columns that cut a benchmark into parts
 NOT_COLUMNS = frozenset(
-    (*SHARES, "seed", "checkpoint", "problem_id", "problem", "answer", "exchange", "long", "silent", "gold_cut")
+    (
+        *SHARES,
+        "seed",
+        "checkpoint",
+        "problem_id",
+        "problem",
+        "answer",
+        "exchange",
+        "long",
+        "silent",
+        "in_words",
+        "gold_cut",
+    )
 )
 """Columns of samples that have a meaning of their own; the others may name parts, or hold a reward."""
 

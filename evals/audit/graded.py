@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 LONG = 100  # characters of a response: two that are alike are copies
 _ANSWERED = re.compile(r"\\(?:boxed|fbox)|</answer>|####|answer\b[^\n]{0,20}?(?:\bis\b|:|=)", re.IGNORECASE)
+# a gold that is a name or a sentence, and no mathematics
+WORDS = re.compile(r"(?=.*[^\W\d_]{4})[^\W\d_][^\d\\$=+^_{}]*")
 LETTERS = "ABCDEFGHIJ"  # the options that `evals.grading.letters` reads
 CONVENTION = 0.8  # this share of the correct responses states it so: a response without it has no answer
 
@@ -103,7 +105,8 @@ def by_policy(
     unknown = pd.Series([finish is None for _, _, finish in parts])
     correct = table["label"] == 1
     formless = ~stated & ~correct if stated[correct].mean() >= CONVENTION else stated & False
-    return table.assign(silent=unknown & (table["answer"].isna() | formless)), grades
+    in_words = [WORDS.fullmatch(row.gold) is not None for row in rows]
+    return table.assign(silent=unknown & (table["answer"].isna() | formless), in_words=in_words), grades
 
 
 def _elsewhere(grade: Grade, row: Response, grader: Grader, any_form: bool) -> Grade:

@@ -41,6 +41,8 @@ def by_our_verdicts(samples: pd.DataFrame) -> list[Cause]:
         move = move.mask((scored["truncated"] == 1) & (move < 0), 0.0)
     if "silent" in scored:  # a number in a response that states no answer agrees by chance
         move = move.mask(scored["silent"].astype(bool), 0.0)
+    unjudged = (move < 0) & scored["in_words"].astype(bool) if "in_words" in scored else move.isna()
+    move = move.mask(unjudged, 0.0)  # a judge knows that a name with a title is the same name
     boxless = (scored["ours"] == 1) & (scored["strict"] == 0)
     outside = (scored["ours"] != scored["strict"]) & (scored["strict"] == scored["label"])
     accepted = int((boxless & (scored["label"] == 1)).sum())
@@ -48,6 +50,9 @@ def by_our_verdicts(samples: pd.DataFrame) -> list[Cause]:
         outside &= False
     coverage = f", of the {len(scored)} of {len(samples)} that are labelled and scored" * (len(scored) < len(samples))
     causes: list[Cause] = []
+    if unjudged.sum() >= FLIPPED * len(scored):
+        text = f"{unjudged.sum()} answers in words are correct by the file and differ from the gold"
+        causes.append(Cause("labels", f"{text}. Our grader compares words letter by letter, so it cannot judge them"))
     kinds: tuple[tuple[Name, pd.Series, str], ...] = (
         ("grader", ~outside, "samples whose answer our grader judges otherwise"),
         ("format", outside, "samples that are correct without a box"),

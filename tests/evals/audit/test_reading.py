@@ -519,3 +519,37 @@ def test_the_name_of_a_file_decides_nothing(name: str, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="golds=any") as refused:
         rlvr.audit(tmp_path / name, printed="50.0")
     assert "For verdicts alone" not in str(refused.value)
+
+
+def test_answers_in_words_that_a_judge_accepts_do_not_accuse_the_judge(tmp_path: Path) -> None:
+    """A judge calls 15 of 20 names correct, 8 of which have a title too. Numbers are judged as before."""
+    for gold, other, verdict in (
+        ("Lawrence Washington", "Capt. Lawrence Washington", "stands, with a reservation"),
+        ("7", "8", "made by the grader"),
+    ):
+        rows = [
+            {
+                "problem_id": str(n),
+                "answer": gold,
+                "response": f"\\boxed{{{other if n < 8 else gold if n < 15 else 'none'}}}",
+                "expected": n < 15,
+            }
+            for n in range(20)
+        ]
+        (tmp_path / "judged.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        result = rlvr.audit(tmp_path / "judged.jsonl", printed="75.0")
+        assert result["verdict"] == verdict
+        assert ("8 answers in words are correct by the file" in str(result)) == (verdict != "made by the grader")
+
+
+def test_verdicts_of_single_responses_in_a_log_are_no_curve() -> None:
+    lines = "\n".join(f"Metrics: {{'format_reward': 1.0, 'answer_reward': {n % 3 == 0:d}.0}}" for n in range(12))
+    with pytest.raises(UsageError, match="answer_reward is 0 or 1 on each of 12 lines, and no line names a step"):
+        read_curve(lines, wanted=["answer_reward"])
+    assert len(read_curve(lines.replace("1.0, 'answer", "0.5, 'answer"), wanted=["format_reward"])) == 12
+    assert len(read_curve("\n".join(f"{{'step': {n}, 'score': {n % 2}}}" for n in range(12)), wanted=["score"])) == 12
+
+
+def test_the_k_of_a_table_of_pass_at_k_is_no_step() -> None:
+    with pytest.raises(UsageError, match="k may be the k of pass@k, and those are no steps of one training"):
+        read_curve("model,k,pass_at_k\nbase,1,50.0\nbase,2,60.0\nours,1,70.0\nours,2,75.0\n")
