@@ -27,16 +27,18 @@ def blocks(plan: Plan, *, brief: bool = False) -> list[Block]:
     """The plan for people: runs and costs, then each arm's values with their sources (shared values once).
 
     Args:
-        brief: runs, costs and what is missing here, without the values.
+        brief: runs, costs, what is missing here, and doubts about the values. No values, and no doubts of
+            the paper.
     """
-    lines = [
+    lines: list[Block] = [
         *_runs_text(plan, brief),
         *_remarks(plan.arms),
         *plan.overlaps,
         *as_lines(plan.base_models),
         *_machine_text(plan),
     ]
-    return lines if brief else [*lines, *_values_text(plan)]
+    doubts = [f"  - {note}" for note in plan.doubts if note not in plan.paper.doubts]
+    return [*lines, *(["", "doubts:", *doubts] if doubts else [])] if brief else [*lines, *_values_text(plan)]
 
 
 def _runs_text(plan: Plan, brief: bool) -> list[Block]:

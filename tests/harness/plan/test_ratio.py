@@ -15,7 +15,9 @@ CORRECTED = ("grpo_tis", "grpo_icepop", "grpo_geometric", "grpo_bypass")
 def doubts(arm: str, **values: Any) -> list[str]:
     planned = rlvr.plan("baselines", scale="paper", arm=arm, seeds=1, **values)
     about_ratios = [doubt for doubt in planned["doubts"] if "importance ratios" in doubt]
-    assert all(doubt in str(planned) for doubt in about_ratios)
+    brief = rlvr.plan("baselines", scale="paper", arm=arm, seeds=1, brief=True, **values)
+    assert all(doubt in str(text) for doubt in about_ratios for text in (planned, brief))
+    assert ("doubts:" in str(brief)) == bool(about_ratios)
     return about_ratios
 
 
