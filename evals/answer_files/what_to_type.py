@@ -33,7 +33,7 @@ from evals.answer_files.told import may_be_the_models
 from evals.data.rows import is_nothing
 from evals.paths import ABSENT, reach, row_filter
 
-FEW_WORDS = 6  # of a column that may be a status: pass, fail, timeout, error, ...
+FEW_WORDS = 6  # a column of statuses has no more: pass, fail, timeout, error, ...
 Objects = Sequence[Mapping[str, object]]
 Columns = Mapping[str, str]  # our name -> a path
 _NO_PAIR = re.compile(r"[^\w ./@*?%+-]|\s$|^\s")

@@ -146,7 +146,8 @@ def write_dark(figure: Path) -> None:
     from PIL.PngImagePlugin import PngInfo
 
     light, texts = Image.open(figure), PngInfo()
-    texts.add_text(NUMBERS, light.info[NUMBERS])
+    for key in {NUMBERS} & light.info.keys():
+        texts.add_text(key, light.info[key])
     lightness, *hues = light.convert("YCbCr").split()
     dark = Image.merge("YCbCr", (lightness.point(lambda level: 255 - 0.93 * level), *hues))
     dark.convert("RGB").save(figure.with_stem(f"{figure.stem}-dark"), pnginfo=texts)

@@ -13,8 +13,8 @@ def check_read(overrides: Mapping[str, object], trainings: Sequence[Training]) -
     faults = Faults()
     for key, (unread, advice) in RULES.items():
         whys = [unread(training) for training in trainings if key in training.settings()]
-        asked = key in overrides and not (key == "epochs" and "max_steps" in overrides)
-        if asked and whys and all(whys):
+        request = key in overrides and not (key == "epochs" and "max_steps" in overrides)
+        if request and whys and all(whys):
             with faults.gathered():
                 raise UsageError(f"{key}={overrides[key]}: not used, as {whys[0]}. {advice}")
     faults.refuse()

@@ -121,7 +121,7 @@ def read_models(chosen: Chosen, *, data_dir: str | None) -> tuple[list[Analysed]
     """(the chosen arms, the base model first, as figures require, a note on archives, whose curves alone are kept)"""
     order = sorted(chosen.measured, key=lambda m: m.arm != "base")
     common = common_overrides(chosen.measured)
-    counted = [m for m in order if m.seeds]  # of the others, every seed diverged or trained nothing
+    counted = [m for m in order if m.seeds]  # every seed of the others diverged or trained nothing
     seeds = {readable(m.label(m.arm, common)): tuple(m.runs[seed] for seed in m.seeds) for m in counted}
     bare = [arm for arm, runs in seeds.items() if not all(run.keeps_responses for run in runs)]
     no_responses = "no responses were kept (an archive has none), so there are no figures of their responses."
