@@ -588,9 +588,9 @@ def test_problems_stand_inside_objects_of_a_json_file(tmp_path: Path) -> None:
 def test_choices_that_no_problem_shows_are_refused(choices: dict[str, Any], shown: bool, tmp_path: Path) -> None:
     """AGIEval and VLMEvalKit: letters as answers, and the choices in columns of their own."""
     texts = choices.get("options", [*choices.values()])
-    question = "What is x?" + (" ".join(texts) if shown else "")
-    path = tmp_path / "sat.jsonl"
-    path.write_text("".join(json.dumps({"question": question, "label": letter, **choices}) + "\n" for letter in "AB"))
+    after = " ".join(texts) if shown else ""
+    rows = [{"question": f"What is {x}? {after}", "label": letter, **choices} for x, letter in ("xA", "yB")]
+    path = write(tmp_path / "sat.jsonl", rows)
     name = OwnBenchmark.parse(f"{path}?problem=question&answer=label")
     if shown:
         assert len(benchmarks.load(name).problems) == 2
